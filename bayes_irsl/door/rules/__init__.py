@@ -1,0 +1,1 @@
+"""Rules that tables of responses must keep, one small function each; `catalogue` lists them."""

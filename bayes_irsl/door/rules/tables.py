@@ -1,0 +1,123 @@
+"""Rules on ids and on what the three tables say about each other."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from bayes_irsl.door.draft import Draft, is_blank, where
+from bayes_irsl.door.numerals import read_numbers
+from bayes_irsl.door.sources import Table
+from bayes_irsl.errors import Fault
+
+
+def _id_columns(draft: Draft) -> Iterator[tuple[Table, str]]:
+    yield draft.responses, "lm"
+    yield draft.responses, "item"
+    if draft.lms is not None:
+        yield draft.lms, "lm"
+    if draft.items is not None:
+        yield draft.items, "item"
+
+
+def ids_are_texts(draft: Draft) -> Iterator[Fault]:
+    """Require ids that are texts or whole numbers: a fraction has lost what was written."""
+    for table, column in _id_columns(draft):
+        if pd.api.types.is_float_dtype(table.data[column].dtype):
+            rule = f"ids are texts or whole numbers, and this column has the type {table.data[column].dtype}"
+            yield Fault(table.file, "id type", rule, "Turn the column into text before", column=column)
+
+
+def ids_are_not_blank(draft: Draft) -> Iterator[Fault]:
+    """Require that every row names its LM and item."""
+    for table, column in _id_columns(draft):
+        for row in np.flatnonzero(is_blank(table.texts(column))):
+            yield table.fault(row, column, kind="blank id", rule="an id is blank", way_out="Fill it in")
+
+
+def ids_have_no_outer_blanks(draft: Draft) -> Iterator[Fault]:
+    """Refuse blanks around an id, which make two ids out of one."""
+    for table, column in _id_columns(draft):
+        texts = table.texts(column)
+        padded = where(texts, lambda text: text != text.strip() != "")
+        for row in np.flatnonzero(padded):
+            yield table.fault(
+                row, column, kind="padded id", rule="an id has blanks around it", way_out="Remove the blanks"
+            )
+
+
+def ids_are_unique(draft: Draft) -> Iterator[Fault]:
+    """Require one row for each LM and each item in their tables."""
+    for table, column in ((draft.lms, "lm"), (draft.items, "item")):
+        if table is None:
+            continue
+        texts = table.texts(column)
+        first = pd.Series(table.lines).groupby(texts).transform("first").to_numpy()
+        for row in np.flatnonzero((first != table.lines) & ~is_blank(texts)):
+            rule = f"the id stands on {table.word} {first[row]} already"
+            yield table.fault(row, column, kind="repeated id", rule=rule, way_out="Keep one row for each id")
+
+
+def responses_join(draft: Draft) -> Iterator[Fault]:
+    """Require that LMs and items of the responses are in their tables, where there are any."""
+    for table, column, texts in ((draft.lms, "lm", draft.lm), (draft.items, "item", draft.item)):
+        if table is None:
+            continue
+        unknown = ~np.isin(texts.astype(str), table.texts(column).astype(str)) & ~is_blank(texts)
+        rows = np.flatnonzero(unknown)
+        _, first, count = np.unique(texts[rows].astype(str), return_index=True, return_counts=True)
+        for row, uses in zip(rows[first], count, strict=True):
+            rule = (
+                f"{table.file} has no row for this id ({uses} {'row uses' if uses == 1 else 'rows use'} it)"
+            )
+            yield draft.responses.fault(
+                row, column, kind="unknown id", rule=rule, way_out="Add the row, or correct the id"
+            )
+
+
+def benchmarks_are_named(draft: Draft) -> Iterator[Fault]:
+    """Require one benchmark for each item, where there is a column of benchmarks."""
+    table = draft.items or draft.responses
+    if "benchmark" not in table.data.columns:
+        return
+    texts = table.texts("benchmark")
+    for row in np.flatnonzero(is_blank(texts)):
+        yield table.fault(
+            row,
+            "benchmark",
+            kind="blank benchmark",
+            rule="the item has no benchmark",
+            way_out="Fill it in, or set the column aside (--columns benchmark=)",
+        )
+    item = table.texts("item")
+    first = pd.Series(texts).groupby(item).transform("first").to_numpy()
+    rows = np.flatnonzero((texts != first) & ~is_blank(texts))
+    if table.role == "items":
+        return  # repeated items are another rule's
+    for row in rows[np.unique(item[rows].astype(str), return_index=True)[1]]:
+        rule = f"item {item[row]!r} belongs to benchmark {first[row]!r} on an earlier {table.word}"
+        yield table.fault(
+            row,
+            "benchmark",
+            kind="two benchmarks",
+            rule=rule,
+            way_out="Give items of different benchmarks own ids",
+        )
+
+
+def chance_is_a_share(draft: Draft) -> Iterator[Fault]:
+    """Require that the score of guessing is blank, or a number from 0 to below 1."""
+    table = draft.items or draft.responses
+    if "chance" not in table.data.columns:
+        return
+    read = read_numbers(table.data["chance"], draft.options.numerals)
+    for row, problem in sorted(read.problems.items()):
+        yield table.fault(row, "chance", kind=problem.kind, rule=problem.rule, way_out=problem.way_out)
+    for outside in np.flatnonzero((read.floats < 0) | (read.floats >= 1)):
+        yield table.fault(
+            outside,
+            "chance",
+            kind="chance",
+            rule="chance is at least 0 and below 1",
+            way_out="Write 0.25 for one of four choices; leave it empty if it is unknown",
+        )

@@ -1,0 +1,97 @@
+"""What goes wrong with input, said in plain words."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SHOWN_PER_KIND = 20
+"""Faults of one kind that a message prints; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong with the input.
+
+    Parameters
+    ----------
+    where : str
+        The file, table or option at fault.
+    kind : str
+        Short name of the rule that was broken; faults of one kind are listed together.
+    rule : str
+        The rule, as a full sentence without its full stop.
+    way_out : str
+        What the user can do, as a full sentence without its full stop.
+    value : str or None
+        The value as it was written, if one value is at fault.
+    line : int or None
+        Line of a text file (the first line is 1) or row of a table (the first row is 0).
+    column : str
+        Column at fault, empty if the fault concerns the whole row or table.
+    word : {"line", "row"}
+        What `line` counts.
+
+    Examples
+    --------
+    >>> print(Fault("scores.csv", "range", "a score runs from 0 to 1", "Correct it", "-2", 7, "score"))
+    scores.csv, line 7, column score, value '-2': a score runs from 0 to 1. Correct it.
+    """
+
+    where: str
+    kind: str
+    rule: str
+    way_out: str
+    value: str | None = None
+    line: int | None = None
+    column: str = ""
+    word: str = "line"
+
+    def __str__(self) -> str:
+        """Say place, rule and way out in one line."""
+        place = [self.where]
+        if self.line is not None:
+            place.append(f"{self.word} {self.line}")
+        if self.column:
+            place.append(f"column {self.column}")
+        if self.value is not None:
+            place.append(f"value {self.value!r}")
+        return f"{', '.join(place)}: {self.rule}. {self.way_out}."
+
+
+class InputError(ValueError):
+    """The input cannot be used as it is; the message lists every fault.
+
+    Parameters
+    ----------
+    *faults : Fault or str
+        What is wrong, one entry each.
+
+    Attributes
+    ----------
+    faults : tuple of (Fault or str)
+        All of them, including those that the message only counts.
+
+    Examples
+    --------
+    >>> raise InputError("1 LM: a trend needs at least two LMs. Fit without --x.")
+    Traceback (most recent call last):
+    bayes_irsl.errors.InputError: 1 LM: a trend needs at least two LMs. Fit without --x.
+    """
+
+    def __init__(self, *faults: Fault | str) -> None:
+        self.faults = faults
+        super().__init__(_message(faults))
+
+
+def _message(faults: Sequence[Fault | str]) -> str:
+    if len(faults) == 1:
+        return str(faults[0])
+    by_kind: dict[str, list[Fault | str]] = defaultdict(list)
+    for fault in faults:
+        by_kind[fault.kind if isinstance(fault, Fault) else ""].append(fault)
+    lines = [f"{len(faults)} faults in the input:"]
+    for kind, alike in by_kind.items():
+        lines += [f"- {fault}" for fault in alike[:SHOWN_PER_KIND]]
+        if len(alike) > SHOWN_PER_KIND:
+            lines.append(f"- ... and {len(alike) - SHOWN_PER_KIND} more ({kind or 'of this kind'})")
+    return "\n".join(lines)

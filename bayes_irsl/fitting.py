@@ -1,0 +1,350 @@
+"""Fit a model to responses: choose what was left open, run an engine, keep everything a report needs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import jax
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayes_irsl import encoding, prediction, reporting
+from bayes_irsl.covariates import Axis, MissingX, fit_axis
+from bayes_irsl.door.design_report import design_notes
+from bayes_irsl.engines.base import Draws, Engine, trace
+from bayes_irsl.engines.nuts import NUTS
+from bayes_irsl.engines.svi import SVI
+from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.responses import Responses
+from irsl_models import Design, Model, curves, effects, likelihoods, trends
+from irsl_models.model import Part
+
+# Above this many cells NUTS takes more than a few minutes on two cores.
+MOST_CELLS_FOR_NUTS = 100_000
+# A curve needs as many points as it has shape.
+FEWEST_VALUES_FOR_CURVE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model: posterior draws with all that is needed to forecast, save and check.
+
+    Parameters
+    ----------
+    model : Model
+        The model, likelihood chosen.
+    responses : Responses
+        The calibration table.
+    axis : Axis or None
+        The scaling variable: its name, scale, centre and unit.
+    groups : tuple of str
+        Columns of the LM table that group LMs.
+    tree : xarray.DataTree
+        ``posterior`` holds reported quantities (`reporting.RULE`), ``sites`` the draws as the model has them,
+        ``sample_stats`` what the sampler recorded. ArviZ reads it as it is.
+    """
+
+    model: Model
+    responses: Responses
+    axis: Axis | None
+    groups: tuple[str, ...]
+    tree: xr.DataTree
+
+    @property
+    def posterior(self) -> xr.Dataset:
+        """Draws of the reported quantities, dimensions (chain, draw, ...)."""
+        return self.tree["posterior"].to_dataset()
+
+    @property
+    def sites(self) -> dict[str, np.ndarray]:
+        """Draws of every site of the model, as `prediction.evaluate` takes them."""
+        return {str(name): value.to_numpy() for name, value in self.tree["sites"].data_vars.items()}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was chosen and found on the way from the table to the draws."""
+        return tuple(self.tree.attrs["notes"])
+
+    @cached_property
+    def population(self) -> encoding.Population:
+        """Names and codes of the calibration table."""
+        table = self.responses
+        x = None if self.axis is None else self.axis.encode(table.lms[self.axis.name])
+        return encoding.population(table.cells, table.lms, table.items, x, self.groups)
+
+    @property
+    def design(self) -> Design:
+        """Arrays of the calibration table."""
+        return observed(self.model, self.population, self.responses.cells)
+
+
+def fit(
+    model: Model,
+    responses: Responses,
+    engine: Engine | None = None,
+    *,
+    x: str | None = None,
+    group: str | Sequence[str] = (),
+    missing_x: MissingX = "error",
+    seed: int = 0,
+    progress: bool = False,
+) -> Fit:
+    """Fit a model to responses.
+
+    Parameters
+    ----------
+    model : Model
+        What explains the responses. Without a likelihood the data choose one, and a note says which and why.
+        Without `x` the trend is `trends.none`, whatever the model says.
+    responses : Responses
+        The table, from `read_responses`.
+    engine : Engine, optional
+        How to get to the posterior: `NUTS(...)` or `SVI(...)`; chosen by size, and noted, if not given.
+    x : str, optional
+        Scaling variable, ``NAME`` or ``NAME:log10|linear|date``: a column of the LM table.
+    group : str or sequence of str
+        Columns of the LM table whose values are groups: LMs of one group share a deviation.
+    missing_x : {"error", "no-trend", "drop"}
+        What becomes of LMs without x.
+    seed : int
+        Same seed, same result, on one machine.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Fit
+        Draws in float64, whatever JAX is set to otherwise.
+
+    Raises
+    ------
+    InputError
+        If table, design and model do not fit together; the message says where and what to do.
+
+    Examples
+    --------
+    >>> import bayes_irsl as bi
+    >>> truth = bi.simulate(bi.Model(likelihood=bi.likelihoods.beta), n_lms=8, n_items=6, seed=1)
+    >>> found = bi.fit(bi.Model(), truth.responses, bi.SVI(steps=200, draws=50), x="x:linear", seed=1)
+    >>> found.posterior["ability"].sizes["lm"], found.model.likelihood.__name__
+    (8, 'beta')
+    """
+    engine, engine_note = _engine(engine, responses)
+    groups = (group,) if isinstance(group, str) else tuple(group)
+    _check_groups(responses, groups)
+    model, axis, encoded, responses, trend_notes = _scaled(model, responses, x, missing_x)
+    model, likelihood_note = _with_likelihood(model, responses)
+    population = encoding.population(responses.cells, responses.lms, responses.items, encoded, groups)
+    _check_one_lm(model, population)
+    with double_precision():
+        design = observed(model, population, responses.cells)
+        draws = engine.run(model, design, seed, progress=progress)
+        derived = prediction.evaluate(model, design, draws.sites, reporting.DERIVED, seed)
+    notes = (
+        *responses.notes,
+        *trend_notes,
+        likelihood_note,
+        engine_note,
+        *_model_notes(model, design),
+        *design_notes(responses),
+        *draws.notes,
+    )
+    tree = _tree(draws, {**draws.sites, **derived}, population, axis)
+    tree.attrs |= {
+        "notes": [note for note in notes if note],
+        "rule": reporting.RULE,
+        "engine": repr(engine),
+        "seed": seed,
+        "data_hash": responses.hash(),
+        "versions": [f"{name} {importlib.metadata.version(name)}" for name in ("bayes-irsl", "numpyro", "jax")],
+    }
+    return Fit(model, responses, axis, groups, tree)
+
+
+@contextmanager
+def double_precision() -> Iterator[None]:
+    """Run JAX in float64 here, and leave its setting alone elsewhere."""
+    with jax.enable_x64(True):
+        yield
+
+
+def observed(model: Model, population: encoding.Population, cells: pd.DataFrame) -> Design:
+    """Arrays of cells with their responses, in the form the likelihood of the model takes.
+
+    Raises
+    ------
+    InputError
+        If the likelihood gives some response no density.
+    """
+    lm = pd.Index(population.lms).get_indexer(cells["lm"])
+    item = pd.Index(population.items).get_indexer(cells["item"])
+    build = partial(encoding.design, population, lm, item)
+    discrete = "successes" in trace(model, build(trials=np.ones(len(cells), dtype=int)))
+    name = getattr(model.likelihood, "__name__", "the likelihood")
+    if not discrete:
+        if "successes" in cells:
+            raise _misfit(f"{name} takes scores, and the table has counts", "Take beta_binomial", "")
+        score = cells["score"].to_numpy(dtype=float)
+        outside = ~np.asarray(trace(model, build(score=score))["score"]["fn"].support(score))
+        if outside.any():
+            zeros, ones = int((score[outside] == 0).sum()), int((score[outside] == 1).sum())
+            way_out = "Take ordered_beta, give successes and trials, or read with on_boundary='squeeze'"
+            shown = f"{int(outside.sum())} of {len(score)} ({zeros} zero, {ones} one)"
+            raise _misfit(f"{name} needs scores strictly inside (0, 1)", way_out, shown)
+        return build(score=score)
+    if "successes" in cells:
+        successes, trials = cells["successes"].to_numpy(dtype=int), cells["trials"].to_numpy(dtype=int)
+        if model.likelihood is likelihoods.bernoulli and (trials != 1).any():
+            raise _misfit("bernoulli takes one trial a response", "Take binomial or beta_binomial", str(trials.max()))
+        return build(successes=successes, trials=trials)
+    score = cells["score"].to_numpy(dtype=float)
+    between = score[(score != 0) & (score != 1)]
+    if between.size:
+        way_out = "Give successes and trials, or take beta or ordered_beta"
+        raise _misfit(f"{name} takes counts, or scores that are 0 or 1", way_out, f"{between.size} lie between")
+    return build(successes=score.astype(int), trials=np.ones(len(score), dtype=int))
+
+
+def unseen(
+    population: encoding.Population,
+    cells: pd.DataFrame,
+    newcomers: encoding.Newcomers | None = None,
+    names: Sequence[str] = (),
+) -> Design:
+    """Arrays of cells whose responses are to be drawn.
+
+    Parameters
+    ----------
+    population : Population
+        The calibration table.
+    cells : pandas.DataFrame
+        ``lm``, ``item`` and, for counts, ``trials``.
+    newcomers : Newcomers, optional
+        LMs beyond the calibration table.
+    names : sequence of str
+        Names of the newcomers, in their order.
+    """
+    lm = pd.Index([*population.lms, *names]).get_indexer(cells["lm"])
+    item = pd.Index(population.items).get_indexer(cells["item"])
+    trials = cells["trials"].to_numpy(dtype=int) if "trials" in cells else np.ones(len(cells), dtype=int)
+    return encoding.design(population, lm, item, trials=trials, newcomers=newcomers)
+
+
+def _engine(engine: Engine | None, responses: Responses) -> tuple[Engine, str]:
+    if engine is not None:
+        return engine, ""
+    cells = len(responses.cells)
+    if cells <= MOST_CELLS_FOR_NUTS:
+        return NUTS(), f"engine nuts: {cells:,} cells"
+    return SVI(), f"engine svi: {cells:,} cells are too many for nuts in minutes; nuts is slower and better"
+
+
+def _check_groups(responses: Responses, groups: Sequence[str]) -> None:
+    faults = []
+    for name in groups:
+        if name not in responses.lms or name == "lm":
+            known = ", ".join(column for column in responses.lms if column != "lm") or "none"
+            faults.append(Fault("option group", "option", "the LM table has no such column", f"Known are {known}", name))
+            continue
+        blank = responses.lms.loc[responses.lms[name].isna() | (responses.lms[name].astype(str) == ""), "lm"]
+        if len(blank):
+            shown = ", ".join(blank.head(20))
+            faults.append(
+                Fault("lms", name, f"{len(blank)} LMs have no group", "Name a group for each of them", shown)
+            )
+    if faults:
+        raise InputError(*faults)
+
+
+def _scaled(
+    model: Model, responses: Responses, x: str | None, missing_x: MissingX
+) -> tuple[Model, Axis | None, np.ndarray | None, Responses, tuple[str, ...]]:
+    """Settle trend and scaling variable, which need one another."""
+    if x is None:
+        if model.trend is trends.none:
+            return model, None, None, responses, ()
+        note = f"no scaling variable: trend none instead of {model.trend.__name__}"
+        return replace(model, trend=trends.none), None, None, responses, (note,)
+    axis, encoded, responses = fit_axis(responses, x, missing_x)
+    if model.trend in (trends.power, trends.random_walk) and axis.n_values < FEWEST_VALUES_FOR_CURVE:
+        rule = f"trend {model.trend.__name__} needs {FEWEST_VALUES_FOR_CURVE} different values of {axis.name}"
+        raise InputError(Fault("option trend", "option", rule, "Take trend linear", f"{axis.n_values} values"))
+    return model, axis, encoded, responses, ()
+
+
+def _with_likelihood(model: Model, responses: Responses) -> tuple[Model, str]:
+    """Choose a likelihood from the data where the model has none."""
+    if responses.kind == "mixed":
+        raise InputError(
+            Fault("responses", "score", "some items have counts and others scores", "Fit them apart", "mixed")
+        )
+    if model.likelihood is not None:
+        return model, ""
+    chosen, why = _choice(responses)
+    return replace(model, likelihood=chosen), f"likelihood {chosen.__name__}: {why}"
+
+
+def _choice(responses: Responses) -> tuple[Part, str]:
+    cells = responses.cells
+    if responses.kind == "counts":
+        if (cells["trials"] == 1).all():
+            return likelihoods.bernoulli, "every response is one trial"
+        return likelihoods.beta_binomial, "successes of trials"
+    score = cells["score"]
+    boundary = score.isin([0.0, 1.0])
+    if boundary.all():
+        return likelihoods.bernoulli, "every score is 0 or 1"
+    if boundary.any():
+        return likelihoods.ordered_beta, f"{int(boundary.sum())} of {len(score)} scores are exactly 0 or 1"
+    return likelihoods.beta, "every score lies inside (0, 1)"
+
+
+def _misfit(rule: str, way_out: str, value: str) -> InputError:
+    return InputError(Fault("option likelihood", "option", rule, way_out, value or None))
+
+
+def _check_one_lm(model: Model, population: encoding.Population) -> None:
+    """Refuse what one LM cannot tell: with one answer an item, every discrimination is its prior."""
+    if len(population.lms) == 1 and "discrimination" in model.curve.parts and model.curve is not curves.one_pl:
+        rule = "1 LM: each item has one answer, so its discrimination is nothing but its prior"
+        raise InputError(Fault("option curve", "option", rule, "Take curve 1pl"))
+
+
+def _model_notes(model: Model, design: Design) -> list[str]:
+    """Say where the data leave a part of the model to its prior."""
+    notes = []
+    if effects.deviation in model.departures and design.n_eligible < 2:
+        notes.append(
+            "no benchmark deviation: it needs two benchmarks with at least "
+            f"{encoding.FEWEST_ITEMS_FOR_DEVIATION} items, and there are {design.n_eligible}"
+        )
+    if model.likelihood is likelihoods.ordered_beta and design.score is not None:
+        for value, cut in ((0.0, "low"), (1.0, "high")):
+            if not (design.score == value).any():
+                notes.append(f"no score is exactly {value:.0f}: the {cut} cutpoint of ordered_beta keeps its prior")
+    return notes
+
+
+def _tree(
+    draws: Draws, values: dict[str, np.ndarray], population: encoding.Population, axis: Axis | None
+) -> xr.DataTree:
+    sites = xr.Dataset(
+        {
+            name: (("chain", "draw", *(f"{name}_{axis}" for axis in range(value.ndim - 2))), value)
+            for name, value in sorted(draws.sites.items())
+        }
+    )
+    stats = xr.Dataset({name: (("chain", "draw"), value) for name, value in draws.stats.items()})
+    unit = 1.0 if axis is None else axis.unit
+    return xr.DataTree.from_dict(
+        {
+            "posterior": reporting.reported(values, population, unit),
+            "sites": sites,
+            "sample_stats": stats,
+        }
+    )

@@ -1,0 +1,212 @@
+r"""Distributions of one response, by the logit of its mean.
+
+Everything is computed from the logit :math:`\eta`, never from :math:`\mu`, which rounds to 0 or 1 long before
+the density stops to matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from jax.nn import log_sigmoid, sigmoid
+from jaxtyping import Array, Float
+from numpyro.distributions import constraints
+from numpyro.distributions.util import is_prng_key, validate_sample
+
+from irsl_models.special import log_gamma
+
+_PARAMETERS = {"logit": constraints.real, "precision": constraints.positive}
+
+
+def _shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
+    r""":math:`(\mu\phi, (1-\mu)\phi)`, kept from underflowing to zero, where the density has no gradient."""
+    floor = jnp.asarray(jnp.finfo(logit.dtype).tiny) * 1e6
+    return jnp.maximum(precision * sigmoid(logit), floor), jnp.maximum(precision * sigmoid(-logit), floor)
+
+
+def _log_beta_density(value: Array, logit: Array, precision: Array) -> Array:
+    first, second = _shapes(logit, precision)
+    normaliser = log_gamma(first) + log_gamma(second) - log_gamma(precision)
+    return (first - 1.0) * jnp.log(value) + (second - 1.0) * jnp.log1p(-value) - normaliser
+
+
+def _draw_beta(key: Array, logit: Array, precision: Array, shape: tuple[int, ...]) -> Array:
+    first, second = _shapes(logit, precision)
+    drawn = jax.random.beta(key, first, second, shape)
+    # Shapes far below one pile up at the ends, where a float can only say 0 or 1: the largest float inside stands for them.
+    edge = jnp.finfo(drawn.dtype)
+    return jnp.clip(drawn, edge.tiny, 1.0 - edge.epsneg)
+
+
+class LogitBeta(dist.Distribution):  # type: ignore[misc]
+    r"""Beta with mean :math:`\mathrm{logistic}(\eta)` and precision :math:`\phi`: shapes :math:`\mu\phi, (1-\mu)\phi`.
+
+    Parameters
+    ----------
+    logit : array
+        :math:`\eta`.
+    precision : array
+        :math:`\phi > 0`; the variance is :math:`\mu(1-\mu)/(1+\phi)`.
+
+    Examples
+    --------
+    >>> import numpyro.distributions as dist
+    >>> ours = LogitBeta(jnp.asarray(0.5), jnp.asarray(8.0)).log_prob(jnp.asarray(0.3))
+    >>> mean = sigmoid(0.5)
+    >>> bool(jnp.allclose(ours, dist.Beta(8.0 * mean, 8.0 * (1 - mean)).log_prob(0.3), rtol=1e-5))
+    True
+    """
+
+    arg_constraints = _PARAMETERS
+    support = constraints.unit_interval
+    reparametrized_params = ("logit", "precision")
+
+    def __init__(self, logit: Array, precision: Array, *, validate_args: bool | None = None) -> None:
+        self.logit, self.precision = jnp.broadcast_arrays(logit, precision)
+        super().__init__(batch_shape=jnp.shape(self.logit), validate_args=validate_args)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Draw responses."""
+        assert is_prng_key(key)
+        return _draw_beta(key, self.logit, self.precision, sample_shape + self.batch_shape)
+
+    @validate_sample  # type: ignore[untyped-decorator]
+    def log_prob(self, value: Array) -> Array:
+        """Log density of responses in the open interval (0, 1)."""
+        return _log_beta_density(value, self.logit, self.precision)
+
+    @property
+    def mean(self) -> Array:
+        """Expected response."""
+        return sigmoid(self.logit)
+
+
+class LogitBetaBinomial(dist.Distribution):  # type: ignore[misc]
+    r"""Successes of n trials whose rate is Beta with mean :math:`\mathrm{logistic}(\eta)` and precision :math:`\phi`.
+
+    Parameters
+    ----------
+    logit, precision : array
+        As in `LogitBeta`.
+    trials : integer array
+        n, at least 1.
+
+    Examples
+    --------
+    >>> one = LogitBetaBinomial(jnp.asarray(0.0), jnp.asarray(10.0), jnp.asarray(1))
+    >>> round(float(one.log_prob(jnp.asarray(1))), 4)  # one trial is a Bernoulli, whatever the precision
+    -0.6931
+    """
+
+    arg_constraints = _PARAMETERS | {"trials": constraints.nonnegative_integer}
+    pytree_data_fields = ("logit", "precision", "trials")
+
+    def __init__(self, logit: Array, precision: Array, trials: Array, *, validate_args: bool | None = None) -> None:
+        self.logit, self.precision, self.trials = jnp.broadcast_arrays(logit, precision, trials)
+        super().__init__(batch_shape=jnp.shape(self.logit), validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)  # type: ignore[untyped-decorator]
+    def support(self) -> Any:
+        """Integers from 0 to the number of trials."""
+        return constraints.integer_interval(0, self.trials)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Draw numbers of successes."""
+        rate_key, count_key = jax.random.split(key)
+        rate = _draw_beta(rate_key, self.logit, self.precision, sample_shape + self.batch_shape)
+        drawn = jax.random.binomial(count_key, self.trials.astype(rate.dtype), rate)
+        return drawn.astype(self.trials.dtype)
+
+    @validate_sample  # type: ignore[untyped-decorator]
+    def log_prob(self, value: Array) -> Array:
+        """Log probability of a number of successes, binomial coefficient included."""
+        first, second = _shapes(self.logit, self.precision)
+        hits = value.astype(first.dtype)
+        total = self.trials.astype(first.dtype)
+        misses = total - hits
+        coefficient = log_gamma(total + 1.0) - log_gamma(hits + 1.0) - log_gamma(misses + 1.0)
+        return (
+            coefficient
+            + log_gamma(hits + first)
+            + log_gamma(misses + second)
+            - log_gamma(total + self.precision)
+            - (log_gamma(first) + log_gamma(second) - log_gamma(self.precision))
+        )
+
+    @property
+    def mean(self) -> Array:
+        """Expected number of successes."""
+        return self.trials * sigmoid(self.logit)
+
+
+class OrderedBeta(dist.Distribution):  # type: ignore[misc]
+    r"""Beta with exact zeros and ones: a response is 0, inside, or 1 by two cutpoints on the logit of the mean.
+
+    .. math::
+
+        P(0) = \mathrm{logistic}(\ell - \eta), \quad P(1) = \mathrm{logistic}(\eta - h), \quad
+        y \mid \text{inside} \sim \mathrm{Beta}(\mu\phi, (1-\mu)\phi)
+
+    Parameters
+    ----------
+    logit, precision : array
+        As in `LogitBeta`, of the responses inside.
+    low, high : array
+        Cutpoints :math:`\ell < h`.
+
+    References
+    ----------
+    Kubinec (2023), Ordered beta regression, Political Analysis 31(4).
+
+    Examples
+    --------
+    >>> scores = OrderedBeta(jnp.asarray(0.0), jnp.asarray(5.0), jnp.asarray(-4.0), jnp.asarray(4.0))
+    >>> round(float(jnp.exp(scores.log_prob(jnp.asarray(0.0)))), 4)  # logistic(-4)
+    0.018
+    """
+
+    arg_constraints = _PARAMETERS | {"low": constraints.real, "high": constraints.real}
+    support = constraints.interval(0.0, 1.0)
+
+    def __init__(
+        self, logit: Array, precision: Array, low: Array, high: Array, *, validate_args: bool | None = None
+    ) -> None:
+        self.logit, self.precision, self.low, self.high = jnp.broadcast_arrays(logit, precision, low, high)
+        super().__init__(batch_shape=jnp.shape(self.logit), validate_args=validate_args)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Draw responses in the closed interval [0, 1]."""
+        where_key, beta_key = jax.random.split(key)
+        shape = sample_shape + self.batch_shape
+        inside = _draw_beta(beta_key, self.logit, self.precision, shape)
+        uniform = jax.random.uniform(where_key, shape, inside.dtype)
+        zero = uniform < sigmoid(self.low - self.logit)
+        one = uniform > sigmoid(self.high - self.logit)
+        return jnp.where(zero, 0.0, jnp.where(one, 1.0, inside))
+
+    @validate_sample  # type: ignore[untyped-decorator]
+    def log_prob(self, value: Array) -> Array:
+        """Log probability of 0 and of 1, log density of what lies between."""
+        zero, one = value <= 0.0, value >= 1.0
+        inside = jnp.where(zero | one, 0.5, value)
+        # logistic(u) - logistic(v) = logistic(u) logistic(-v) (1 - exp(v - u)): no difference of near-equal numbers
+        log_inside = (
+            log_sigmoid(self.logit - self.low)
+            + log_sigmoid(self.high - self.logit)
+            + jnp.log(-jnp.expm1(self.low - self.high))
+        )
+        density = log_inside + _log_beta_density(inside, self.logit, self.precision)
+        return jnp.where(
+            zero,
+            log_sigmoid(self.low - self.logit),
+            jnp.where(one, log_sigmoid(self.logit - self.high), density),
+        )
+
+    @property
+    def mean(self) -> Float[Array, "*batch"]:
+        """Expected response, exact zeros and ones included."""
+        zero, one = sigmoid(self.low - self.logit), sigmoid(self.logit - self.high)
+        return one + (1.0 - zero - one) * sigmoid(self.logit)

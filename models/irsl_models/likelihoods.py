@@ -1,0 +1,136 @@
+r"""From the logit of the expected response to the distribution of the response, one function each.
+
+A likelihood draws what else it needs, such as precisions, and returns the distribution of every cell. Its
+keywords are its priors. Those of counts are discrete and are held against successes of trials; a binary
+response is one success of one trial.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from jaxtyping import Array, Float
+from numpyro import plate, sample
+from numpyro.distributions import Distribution
+
+from irsl_models.design import Design
+from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta
+from irsl_models.pooling import pooled
+
+__all__ = ["bernoulli", "beta", "beta_binomial", "binomial", "ordered_beta"]
+
+
+def bernoulli(design: Design, logit: Float[Array, " cell"]) -> Distribution:
+    r"""Right or wrong: :math:`y \sim \mathrm{Bernoulli}(\mu)`."""
+    return dist.BernoulliLogits(logit)
+
+
+def binomial(design: Design, logit: Float[Array, " cell"]) -> Distribution:
+    r"""Successes of n independent trials: :math:`s \sim \mathrm{Binomial}(n, \mu)`.
+
+    Leaves no room for what makes an LM better at one item than curve and ability say; with many trials that
+    room is needed, and `beta_binomial` has it.
+    """
+    return dist.BinomialLogits(logit, design.trials)
+
+
+def beta_binomial(
+    design: Design,
+    logit: Float[Array, " cell"],
+    *,
+    log_precision_mean: Distribution = dist.Normal(4.0, 2.0),
+    log_precision_between: Distribution = dist.HalfNormal(0.7),
+    log_precision_within: Distribution = dist.HalfNormal(0.7),
+) -> Distribution:
+    r"""Successes of n trials whose rate scatters around the curve: :math:`p \sim \mathrm{Beta}(\mu\phi, (1-\mu)\phi)`.
+
+    Parameters
+    ----------
+    design : Design
+        The table.
+    logit : Float[Array, " cell"]
+        :math:`\mathrm{logit}\,\mu`.
+    log_precision_mean, log_precision_between, log_precision_within : Distribution
+        Mean of :math:`\log\phi` over items, and its standard deviations between and within benchmarks.
+        :math:`\phi = 100` scatters a rate of one half by 0.05.
+    """
+    log_precision = pooled(
+        "log_precision", design, log_precision_mean, log_precision_between, log_precision_within
+    )
+    return LogitBetaBinomial(logit, jnp.exp(log_precision)[design.item], design.trials)
+
+
+def beta(
+    design: Design,
+    logit: Float[Array, " cell"],
+    *,
+    log_precision_mean: Distribution = dist.Normal(3.0, 1.5),
+    log_precision_between: Distribution = dist.HalfNormal(0.7),
+    log_precision_within: Distribution = dist.HalfNormal(0.7),
+) -> Distribution:
+    r"""Scores strictly between 0 and 1: :math:`y \sim \mathrm{Beta}(\mu\phi, (1-\mu)\phi)`.
+
+    Parameters
+    ----------
+    design : Design
+        The table.
+    logit : Float[Array, " cell"]
+        :math:`\mathrm{logit}\,\mu`.
+    log_precision_mean, log_precision_between, log_precision_within : Distribution
+        Mean of :math:`\log\phi` over items, and its standard deviations between and within benchmarks.
+        :math:`\phi = 20` scatters a score of one half by 0.11.
+    """
+    log_precision = pooled(
+        "log_precision", design, log_precision_mean, log_precision_between, log_precision_within
+    )
+    return LogitBeta(logit, jnp.exp(log_precision)[design.item])
+
+
+def ordered_beta(
+    design: Design,
+    logit: Float[Array, " cell"],
+    *,
+    log_precision_mean: Distribution = dist.Normal(3.0, 1.5),
+    log_precision_between: Distribution = dist.HalfNormal(0.7),
+    log_precision_within: Distribution = dist.HalfNormal(0.7),
+    log_low_cut_mean: Distribution = dist.Normal(1.4, 0.4),
+    log_low_cut_scale: Distribution = dist.HalfNormal(0.3),
+    log_high_cut_mean: Distribution = dist.Normal(1.4, 0.4),
+    log_high_cut_scale: Distribution = dist.HalfNormal(0.3),
+) -> Distribution:
+    r"""Scores in [0, 1] with exact zeros and ones, whose share follows the curve.
+
+    The cutpoints lie at :math:`-e^{\lambda}` and :math:`+e^{\upsilon}` logits, :math:`\lambda` and
+    :math:`\upsilon` partially pooled over benchmarks; a boundary that was never observed keeps nearly its prior.
+
+    Parameters
+    ----------
+    design : Design
+        The table.
+    logit : Float[Array, " cell"]
+        :math:`\mathrm{logit}\,\mu` of the responses inside (0, 1).
+    log_precision_mean, log_precision_between, log_precision_within : Distribution
+        As in `beta`.
+    log_low_cut_mean, log_low_cut_scale : Distribution
+        Mean and standard deviation over benchmarks of :math:`\lambda`: at 1.4, half of the LMs whose curve is
+        at :math:`\mathrm{logistic}(-4)` score exactly 0.
+    log_high_cut_mean, log_high_cut_scale : Distribution
+        The same for exact ones.
+    """
+    log_precision = pooled(
+        "log_precision", design, log_precision_mean, log_precision_between, log_precision_within
+    )
+    low = -jnp.exp(_by_benchmark("log_low_cut", design, log_low_cut_mean, log_low_cut_scale))
+    high = jnp.exp(_by_benchmark("log_high_cut", design, log_high_cut_mean, log_high_cut_scale))
+    benchmark = design.benchmark[design.item]
+    return OrderedBeta(logit, jnp.exp(log_precision)[design.item], low[benchmark], high[benchmark])
+
+
+def _by_benchmark(
+    name: str, design: Design, mean: Distribution, scale: Distribution
+) -> Float[Array, " benchmark"]:
+    """Draw one value per benchmark around a common mean."""
+    centre, spread = sample(f"{name}_mean", mean), sample(f"{name}_scale", scale)
+    with plate("benchmark", design.n_benchmarks):
+        drawn: Array = sample(name, dist.Normal(centre, spread))
+    return drawn
