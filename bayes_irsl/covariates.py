@@ -182,18 +182,14 @@ def fit_axes(
     """
     if missing not in ("error", "no-trend", "drop"):
         known = "Give error, no-trend or drop"
-        raise InputError(
-            Fault("option missing-x", "option", "the option does not know this word", known, missing)
-        )
+        raise InputError(Fault("option missing-x", "option", "the option does not know this word", known, missing))
     faults: list[Fault] = []
     found: list[tuple[str, How, Floats]] = []
     for spec in specs:
         name, how = parse_axis(spec)
         if name not in responses.lms.columns or name == "lm":
             known = ", ".join(c for c in responses.lms.columns if c != "lm") or "none"
-            faults.append(
-                Fault("option x", "option", "the LMs have no such covariate", f"Known are {known}", name)
-            )
+            faults.append(Fault("option x", "option", "the LMs have no such covariate", f"Known are {known}", name))
             continue
         how = how or _default_how(responses, name)
         values, told = _read(responses, name, how, missing)
@@ -251,9 +247,7 @@ def _fault(name: str, problem: Problem, value: str, lm: str | None = None, place
     return Fault(where, problem.kind, problem.rule, problem.way_out, value, column=name)
 
 
-def _without(
-    responses: Responses, without: NDArray[np.bool_], names: Sequence[str], missing: MissingX
-) -> Responses:
+def _without(responses: Responses, without: NDArray[np.bool_], names: Sequence[str], missing: MissingX) -> Responses:
     lms = responses.lms["lm"][without].tolist()
     kept = responses
     if missing == "drop":
@@ -266,18 +260,14 @@ def _without(
     shown = ", ".join(lms[:10]) + (", ..." if len(lms) > 10 else "")
     done = f"left out with {n_cells} cells" if missing == "drop" else "kept with a free ability and no trend"
     choice = {"policy": missing, "names": list(names), "lms": lms, "cells": n_cells}
-    return replace(
-        kept, notes=(*kept.notes, f"{n}: {done} ({shown})"), choices={**kept.choices, "missing_x": choice}
-    )
+    return replace(kept, notes=(*kept.notes, f"{n}: {done} ({shown})"), choices={**kept.choices, "missing_x": choice})
 
 
 def _axis(name: str, how: How, values: Floats, n_lms: int) -> Axis:
     known = values[~np.isnan(values)]
     n_values = len(np.unique(known))
     if n_lms < 2:
-        raise InputError(
-            f"1 LM: a trend needs at least two LMs with different values of {name}. Fit without --x."
-        )
+        raise InputError(f"1 LM: a trend needs at least two LMs with different values of {name}. Fit without --x.")
     if n_values < 2:
         told = f"{len(known)} LMs have a value of {name}, {n_values} of them different"
         raise InputError(f"{told}: a trend needs at least two different values. Fit without --x {name}.")

@@ -14,20 +14,13 @@ import pandas as pd
 import xarray as xr
 
 from bayes_irsl import encoding, prediction, reporting
+from bayes_irsl.choices import FEWEST_VALUES_FOR_CURVE, choose_engine, choose_likelihood
 from bayes_irsl.covariates import Axis, MissingX, fit_axis
-from bayes_irsl.door.design_report import design_notes
-from bayes_irsl.engines.base import Draws, Engine, trace
-from bayes_irsl.engines.nuts import NUTS
-from bayes_irsl.engines.svi import SVI
+from bayes_irsl.door.design_rules import design_notes
+from bayes_irsl.engines.base import Draws, Engine, structure
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.responses import Responses
 from irsl_models import Design, Model, curves, effects, likelihoods, trends
-from irsl_models.model import Part
-
-# Above this many cells NUTS takes more than a few minutes on two cores.
-MOST_CELLS_FOR_NUTS = 100_000
-# A curve needs as many points as it has shape.
-FEWEST_VALUES_FOR_CURVE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +127,7 @@ def fit(
     >>> found.posterior["ability"].sizes["lm"], found.model.likelihood.__name__
     (8, 'beta')
     """
-    engine, engine_note = _engine(engine, responses)
+    engine, engine_note = (engine, "") if engine is not None else choose_engine(responses)
     groups = (group,) if isinstance(group, str) else tuple(group)
     _check_groups(responses, groups)
     model, axis, encoded, responses, trend_notes = _scaled(model, responses, x, missing_x)
@@ -184,13 +177,13 @@ def observed(model: Model, population: encoding.Population, cells: pd.DataFrame)
     lm = pd.Index(population.lms).get_indexer(cells["lm"])
     item = pd.Index(population.items).get_indexer(cells["item"])
     build = partial(encoding.design, population, lm, item)
-    discrete = "successes" in trace(model, build(trials=np.ones(len(cells), dtype=int)))
+    discrete = "successes" in structure(model, build(trials=np.ones(len(cells), dtype=int)))
     name = getattr(model.likelihood, "__name__", "the likelihood")
     if not discrete:
         if "successes" in cells:
             raise _misfit(f"{name} takes scores, and the table has counts", "Take beta_binomial", "")
         score = cells["score"].to_numpy(dtype=float)
-        outside = ~np.asarray(trace(model, build(score=score))["score"]["fn"].support(score))
+        outside = ~np.asarray(structure(model, build(score=score))["score"]["fn"].support(score))
         if outside.any():
             zeros, ones = int((score[outside] == 0).sum()), int((score[outside] == 1).sum())
             way_out = "Take ordered_beta, give successes and trials, or read with on_boundary='squeeze'"
@@ -235,28 +228,19 @@ def unseen(
     return encoding.design(population, lm, item, trials=trials, newcomers=newcomers)
 
 
-def _engine(engine: Engine | None, responses: Responses) -> tuple[Engine, str]:
-    if engine is not None:
-        return engine, ""
-    cells = len(responses.cells)
-    if cells <= MOST_CELLS_FOR_NUTS:
-        return NUTS(), f"engine nuts: {cells:,} cells"
-    return SVI(), f"engine svi: {cells:,} cells are too many for nuts in minutes; nuts is slower and better"
-
-
 def _check_groups(responses: Responses, groups: Sequence[str]) -> None:
     faults = []
     for name in groups:
         if name not in responses.lms or name == "lm":
             known = ", ".join(column for column in responses.lms if column != "lm") or "none"
-            faults.append(Fault("option group", "option", "the LM table has no such column", f"Known are {known}", name))
+            faults.append(
+                Fault("option group", "option", "the LM table has no such column", f"Known are {known}", name)
+            )
             continue
         blank = responses.lms.loc[responses.lms[name].isna() | (responses.lms[name].astype(str) == ""), "lm"]
         if len(blank):
             shown = ", ".join(blank.head(20))
-            faults.append(
-                Fault("lms", name, f"{len(blank)} LMs have no group", "Name a group for each of them", shown)
-            )
+            faults.append(Fault("lms", name, f"{len(blank)} LMs have no group", "Name a group for each of them", shown))
     if faults:
         raise InputError(*faults)
 
@@ -285,23 +269,8 @@ def _with_likelihood(model: Model, responses: Responses) -> tuple[Model, str]:
         )
     if model.likelihood is not None:
         return model, ""
-    chosen, why = _choice(responses)
-    return replace(model, likelihood=chosen), f"likelihood {chosen.__name__}: {why}"
-
-
-def _choice(responses: Responses) -> tuple[Part, str]:
-    cells = responses.cells
-    if responses.kind == "counts":
-        if (cells["trials"] == 1).all():
-            return likelihoods.bernoulli, "every response is one trial"
-        return likelihoods.beta_binomial, "successes of trials"
-    score = cells["score"]
-    boundary = score.isin([0.0, 1.0])
-    if boundary.all():
-        return likelihoods.bernoulli, "every score is 0 or 1"
-    if boundary.any():
-        return likelihoods.ordered_beta, f"{int(boundary.sum())} of {len(score)} scores are exactly 0 or 1"
-    return likelihoods.beta, "every score lies inside (0, 1)"
+    chosen, note = choose_likelihood(responses)
+    return replace(model, likelihood=chosen), note
 
 
 def _misfit(rule: str, way_out: str, value: str) -> InputError:

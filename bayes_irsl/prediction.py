@@ -46,12 +46,17 @@ def evaluate(
     flat = {name: value.reshape((n_draws, *value.shape[2:])) for name, value in sites.items()}
     keys = jax.random.split(jax.random.key(seed), n_draws)
     chunk = max(1, min(n_draws, _MOST_VALUES // max(1, design.lm.shape[0])))
-    read = jax.jit(jax.vmap(partial(_read, model, tuple(names)), in_axes=(None, 0, 0)))
     parts = []
     for first in range(0, n_draws, chunk):
         # The last chunk reaches back, so that one compiled program serves all of them.
         begin = max(0, min(first, n_draws - chunk))
-        part = read(design, keys[begin : begin + chunk], {k: v[begin : begin + chunk] for k, v in flat.items()})
+        part = _read_many(
+            model,
+            tuple(names),
+            design,
+            keys[begin : begin + chunk],
+            {k: v[begin : begin + chunk] for k, v in flat.items()},
+        )
         parts.append({name: np.asarray(value)[first - begin :] for name, value in part.items()})
     return {
         name: np.concatenate([part[name] for part in parts]).reshape(shape + parts[0][name].shape[1:])
@@ -59,9 +64,17 @@ def evaluate(
     }
 
 
-def _read(
-    model: Model, names: tuple[str, ...], design: Design, key: Any, values: Mapping[str, Any]
-) -> dict[str, Any]:
+@partial(jax.jit, static_argnums=(0, 1))
+def read(model: Any, names: tuple[str, ...], design: Design, key: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a model once, with some sites set, and return those of the named sites that it has."""
     with handlers.seed(rng_seed=key), handlers.trace() as trace, handlers.substitute(data=dict(values)):
         model(design)
     return {name: trace[name]["value"] for name in names if name in trace}
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _read_many(
+    model: Any, names: tuple[str, ...], design: Design, keys: Any, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    found: dict[str, Any] = jax.vmap(partial(read, model, names), in_axes=(None, 0, 0))(design, keys, values)
+    return found

@@ -60,9 +60,7 @@ _DIMS = {
 DERIVED = ("trend", "difficulty", "discrimination", "lower", "benchmark_deviation")
 
 
-def reported(
-    values: Mapping[str, np.ndarray], population: Population, unit: float
-) -> xr.Dataset:
+def reported(values: Mapping[str, np.ndarray], population: Population, unit: float) -> xr.Dataset:
     """Put draws on the reported scale and name their dimensions.
 
     Parameters

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import jax
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayes_irsl import encoding, reporting
-from bayes_irsl.engines.base import sampled, trace
+from bayes_irsl import encoding, prediction, reporting
+from bayes_irsl.engines.base import sampled
 from bayes_irsl.fitting import double_precision
 from bayes_irsl.responses import Responses
-from irsl_models import Model, trends
+from irsl_models import Model, likelihoods, trends
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,7 @@ def simulate(
     n_benchmarks: int = 1,
     n_groups: int = 0,
     trials: int = 20,
+    chance: float = np.nan,
     missing: float = 0.0,
     x: np.ndarray | None = None,
     seed: int = 0,
@@ -56,7 +58,9 @@ def simulate(
     n_lms, n_items, n_benchmarks, n_groups : int
         Sizes. Items are spread evenly over benchmarks, LMs over groups (column ``group``; none if 0).
     trials : int
-        Trials behind each response, for likelihoods of counts.
+        Trials behind each response, for likelihoods of counts; `likelihoods.bernoulli` has one.
+    chance : float
+        Score of blind guessing of every item; without it a curve with a lower asymptote has none.
     missing : float
         Share of cells left out at random. Every LM and item keeps at least one response.
     x : np.ndarray, optional
@@ -83,23 +87,26 @@ def simulate(
         {
             "item": [f"item-{j:0{len(str(n_items))}d}" for j in range(n_items)],
             "benchmark": [f"benchmark-{j * n_benchmarks // n_items}" for j in range(n_items)],
-            "chance": np.nan,
+            "chance": chance,
         }
     )
     lm, item = np.divmod(np.flatnonzero(_kept(rng, n_lms, n_items, missing)), n_items)
     cells = pd.DataFrame({"lm": lms["lm"].to_numpy()[lm], "item": items["item"].to_numpy()[item]})
     standard = (values - values.mean()) / values.std() if scaled else None
     population = encoding.population(cells, lms, items, standard, ["group"] if n_groups else [])
+    if model.likelihood is likelihoods.bernoulli:
+        trials = 1
     with double_precision():
         design = encoding.design(population, lm, item, trials=np.full(len(lm), trials))
-        drawn = trace(model, design, seed=seed)
-    sites = {name: np.asarray(drawn[name]["value"]) for name in sampled(drawn)}
+        names = tuple(sampled(model, design))
+        drawn = prediction.read(model, (*names, *reporting.DERIVED), design, jax.random.key(seed), {})
+    everything = {name: np.asarray(value) for name, value in drawn.items()}
+    sites = {name: everything[name] for name in names}
     response = sites.pop("successes" if "successes" in sites else "score")
     if "successes" in drawn:
         cells = cells.assign(successes=response.astype(int), trials=np.asarray(design.trials))
     else:
         cells = cells.assign(score=response)
-    everything = sites | {name: np.asarray(drawn[name]["value"]) for name in reporting.DERIVED if name in drawn}
     one_draw = {name: value[None, None] for name, value in everything.items()}
     unit = float(values.std()) if scaled else 1.0
     reported = reporting.reported(one_draw, population, unit).isel(chain=0, draw=0)
@@ -107,8 +114,11 @@ def simulate(
 
 
 def _kept(rng: np.random.Generator, n_lms: int, n_items: int, missing: float) -> np.ndarray:
-    """Cells to keep: a random share, and at least one for every LM and item."""
-    kept = rng.random((n_lms, n_items)) >= missing
-    kept[np.arange(n_lms), rng.integers(n_items, size=n_lms)] |= ~kept.any(1)
-    kept[rng.integers(n_lms, size=n_items), np.arange(n_items)] |= ~kept.any(0)
-    return kept
+    """Cells to keep: a random share of fixed size, among them at least one of every LM and item."""
+    order = rng.permutation(n_lms * n_items).reshape(n_lms, n_items)
+    first = np.zeros_like(order, dtype=bool)
+    first[np.arange(n_lms), order.argmin(1)] = True
+    first[order.argmin(0), np.arange(n_items)] = True
+    rank = np.where(first, order - order.size, order)
+    count = max(int(first.sum()), round((1.0 - missing) * order.size))
+    return np.asarray(rank <= np.sort(rank, axis=None)[count - 1])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import tempfile
+import uuid
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from bayes_irsl.responses import Responses
 from irsl_models import Model
 
 FORMAT = 1
-_TABLES = ("cells", "lms", "items")
 
 
 def save(fit: Fit, path: str | Path) -> None:
@@ -37,7 +36,8 @@ def save(fit: Fit, path: str | Path) -> None:
     Raises
     ------
     InputError
-        If the model has parts or priors that a file cannot name (functions of your own).
+        If the model has parts or priors that a file cannot name (functions of your own), or the folder of the
+        file does not exist.
 
     Examples
     --------
@@ -50,10 +50,17 @@ def save(fit: Fit, path: str | Path) -> None:
     True
     """
     path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(Fault(str(path), "file", "its folder does not exist", "Make the folder first"))
     tree = xr.DataTree.from_dict({name: node.to_dataset() for name, node in fit.tree.children.items()})
-    tree["observed_data"] = xr.DataTree(_observed(fit.responses.cells))
+    tree["observed_data"] = xr.DataTree(_to_dataset(fit.responses.cells, "cell"))
+    tree["lms"] = xr.DataTree(_to_dataset(fit.responses.lms, "lm_row"))
+    tree["items"] = xr.DataTree(_to_dataset(fit.responses.items, "item_row"))
     tree.attrs = {
-        **{name: value if isinstance(value, (str, int)) else json.dumps(value) for name, value in fit.tree.attrs.items()},
+        **{
+            name: value if isinstance(value, (str, int)) else json.dumps(value)
+            for name, value in fit.tree.attrs.items()
+        },
         "format_version": FORMAT,
         "model": json.dumps(names.to_dict(fit.model)),
         "axis": json.dumps(fit.axis.to_dict() if fit.axis else None),
@@ -61,15 +68,13 @@ def save(fit: Fit, path: str | Path) -> None:
         "choices": json.dumps(dict(fit.responses.choices), default=str),
         "response_notes": json.dumps(fit.responses.notes),
         "missing": fit.responses.missing,
-        **{name: getattr(fit.responses, name).to_json(orient="table", index=False, double_precision=15) for name in _TABLES[1:]},
     }
-    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(descriptor)
+    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         tree.to_netcdf(unfinished, engine="h5netcdf")
         os.replace(unfinished, path)
     finally:
-        Path(unfinished).unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
 
 
 def load(path: str | Path) -> Fit:
@@ -93,13 +98,13 @@ def load(path: str | Path) -> Fit:
         rule = "it was written by a later version of bayes-irsl"
         raise InputError(Fault(str(path), "file", rule, "Upgrade bayes-irsl", str(attrs["format_version"])))
     axis = json.loads(attrs.pop("axis"))
-    observed = tree["observed_data"].to_dataset().to_dataframe().reset_index(drop=True)
     responses = Responses(
-        cells=observed,
+        cells=_to_frame(tree["observed_data"].to_dataset()),
+        lms=_to_frame(tree["lms"].to_dataset()),
+        items=_to_frame(tree["items"].to_dataset()),
         notes=tuple(json.loads(attrs.pop("response_notes"))),
         choices=json.loads(attrs.pop("choices")),
         missing=int(attrs.pop("missing")),
-        **{name: pd.read_json(io.StringIO(attrs.pop(name)), orient="table", precise_float=True) for name in _TABLES[1:]},
     )
     model: Model = names.from_dict(json.loads(attrs.pop("model")))
     groups = tuple(json.loads(attrs.pop("groups")))
@@ -107,10 +112,34 @@ def load(path: str | Path) -> Fit:
     return Fit(model, responses, Axis.from_dict(axis) if axis else None, groups, tree)
 
 
-def _observed(cells: pd.DataFrame) -> xr.Dataset:
-    return xr.Dataset(
-        {
-            name: ("cell", np.asarray(column, dtype=object if column.dtype == "str" else column.dtype))
-            for name, column in cells.items()
-        }
-    )
+def _to_dataset(table: pd.DataFrame, dim: str) -> xr.Dataset:
+    """Turn columns into variables: numbers bit for bit, all else as text with the places of missing values."""
+    variables = {}
+    for name, column in table.items():
+        attrs = {}
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            values = column.to_numpy()
+        else:
+            missing = column.isna().to_numpy()
+            values = column.astype("str").to_numpy(dtype=object, na_value="")
+            attrs = {"missing": np.flatnonzero(missing)} if missing.any() else {}
+        variables[_escaped(name)] = xr.Variable(dim, values, attrs)
+    return xr.Dataset(variables, attrs={"columns": json.dumps([str(name) for name in table.columns])})
+
+
+def _to_frame(data: xr.Dataset) -> pd.DataFrame:
+    """Turn variables back into the columns `_to_dataset` took them from."""
+    columns = {}
+    for name in json.loads(data.attrs["columns"]):
+        variable = data.variables[_escaped(name)]
+        column = pd.Series(variable.to_numpy())
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            column = column.astype("str")
+            column[np.atleast_1d(variable.attrs.get("missing", np.arange(0)))] = np.nan
+        columns[name] = column
+    return pd.DataFrame(columns)
+
+
+def _escaped(name: Hashable) -> str:
+    """Write the name of a column so that netCDF does not read a path of groups in it."""
+    return str(name).replace("%", "%25").replace("/", "%2F")

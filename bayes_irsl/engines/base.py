@@ -45,16 +45,19 @@ class Engine(Protocol):
         ...
 
 
-def trace(
-    model: Any, design: Design, values: Mapping[str, Any] | None = None, *, seed: int = 0
-) -> dict[str, Any]:
-    """Run a model once, with some sites set, and return what happened at every site."""
-    given = handlers.substitute(model, dict(values)) if values else model
-    with handlers.seed(rng_seed=jax.random.key(seed)):
-        sites: dict[str, Any] = handlers.trace(given).get_trace(design)
+def structure(model: Any, design: Design) -> dict[str, Any]:
+    """Find out which sites a model has, without computing anything: their types, distributions and shapes."""
+    sites: dict[str, Any] = {}
+
+    def run(design: Design) -> None:
+        with handlers.seed(rng_seed=0):
+            sites.update(handlers.trace(model).get_trace(design))
+
+    jax.eval_shape(run, design)
     return sites
 
 
-def sampled(sites: Mapping[str, Any]) -> list[str]:
-    """Names of the unobserved sites of a trace."""
-    return [name for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]]
+def sampled(model: Any, design: Design) -> list[str]:
+    """Names of the sites that a model samples and does not observe."""
+    sites = structure(model, design).items()
+    return [name for name, site in sites if site["type"] == "sample" and not site["is_observed"]]

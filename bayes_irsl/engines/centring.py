@@ -13,9 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 import numpyro.distributions as dist
+from numpyro import handlers
 from numpyro.infer.reparam import LocScaleReparam
+
+from irsl_models import Design
 
 Centring = Mapping[str, np.ndarray | float]
 SUFFIX = "_decentered"
@@ -51,13 +55,22 @@ def share_of_prior(deviations: Mapping[str, np.ndarray], names: list[str]) -> Ce
     return {name: np.clip(1.0 - np.asarray(deviations[name + SUFFIX]) ** 2, 0.0, 1.0) for name in names}
 
 
-def decentred(sites: Mapping[str, Any], centring: Centring) -> dict[str, Any]:
-    """Values of a trace in the coordinates of a centring."""
-    values = {}
-    for name, share in centring.items():
-        prior, value = _base(sites[name]["fn"]), sites[name]["value"]
-        values[name + SUFFIX] = share * prior.loc + (value - prior.loc) / prior.scale ** (1.0 - share)
-    return values
+def decentred(model: Any, design: Design, values: Mapping[str, Any], centring: Centring) -> dict[str, Any]:
+    """Values of hierarchical sites in the coordinates of a centring, given the values of all sites."""
+
+    @jax.jit
+    def convert(design: Design, values: Mapping[str, Any]) -> dict[str, Any]:
+        with handlers.seed(rng_seed=0), handlers.trace() as sites, handlers.substitute(data=dict(values)):
+            model(design)
+        converted = {}
+        for name, share in centring.items():
+            prior = _base(sites[name]["fn"])
+            away = (values[name] - prior.loc) / prior.scale ** (1.0 - share)
+            converted[name + SUFFIX] = share * prior.loc + away
+        return converted
+
+    result: dict[str, Any] = convert(design, values)
+    return result
 
 
 def _base(distribution: Any) -> Any:

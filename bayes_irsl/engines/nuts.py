@@ -15,11 +15,16 @@ from numpyro.infer import NUTS as Kernel
 from numpyro.infer.util import initialize_model
 
 from bayes_irsl.engines import centring, warm_start
-from bayes_irsl.engines.base import Draws, sampled, trace
+from bayes_irsl.engines.base import Draws, sampled
 from bayes_irsl.engines.whitening import whiten
 from irsl_models import Design, Model
 
-_STATS = {"num_steps": "n_steps", "diverging": "diverging", "accept_prob": "acceptance_rate", "energy": "energy"}
+_STATS = {
+    "num_steps": "n_steps",
+    "diverging": "diverging",
+    "accept_prob": "acceptance_rate",
+    "energy": "energy",
+}
 
 
 @dataclass(frozen=True)
@@ -71,9 +76,10 @@ class NUTS:
             Show a bar with draws, step size and acceptance.
         """
         start_key, jitter_key, run_key = jax.random.split(jax.random.key(seed), 3)
+        design = jax.tree.map(jnp.asarray, design)
         start = warm_start.find(model, design, seed)
         coordinates = handlers.reparam(model, centring.reparam(start.centring))
-        initial = {**start.values, **centring.decentred(trace(model, design, start.values), start.centring)}
+        initial = {**start.values, **centring.decentred(model, design, start.values, start.centring)}
         info = initialize_model(
             start_key,
             coordinates,
@@ -94,7 +100,9 @@ class NUTS:
 
         sampler = MCMC(
             Kernel(
-                potential_fn=potential, target_accept_prob=self.target_accept, max_tree_depth=self.max_tree_depth
+                potential_fn=potential,
+                target_accept_prob=self.target_accept,
+                max_tree_depth=self.max_tree_depth,
             ),
             num_warmup=self.warmup,
             num_samples=self.draws,
@@ -105,7 +113,7 @@ class NUTS:
         # As far apart as the posterior is wide: were there several modes, chains should find them.
         z = jax.random.normal(jitter_key, (self.chains, flat.size))
         sampler.run(run_key, init_params=z if self.chains > 1 else z[0], extra_fields=tuple(_STATS))
-        names = sampled(trace(model, design))
+        names = sampled(model, design)
 
         @jax.jit
         def constrained(z: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 from numpyro.infer import SVI as Inference
@@ -13,7 +14,7 @@ from numpyro.infer.autoguide import AutoGuide, AutoLowRankMultivariateNormal
 from numpyro.optim import Adam
 
 from bayes_irsl.engines import centring, warm_start
-from bayes_irsl.engines.base import Draws, sampled, trace
+from bayes_irsl.engines.base import Draws, sampled
 from irsl_models import Design, Model
 
 
@@ -54,16 +55,17 @@ class SVI:
     def run(self, model: Model, design: Design, seed: int, *, progress: bool = False) -> Draws:
         """Fit the guide and draw from it; parameters as in `NUTS.run`."""
         fit_key, draw_key = jax.random.split(jax.random.key(seed))
+        design = jax.tree.map(jnp.asarray, design)
         start = warm_start.find(model, design, seed)
         coordinates = handlers.reparam(model, centring.reparam(start.centring))
-        initial = {**start.values, **centring.decentred(trace(model, design, start.values), start.centring)}
+        initial = {**start.values, **centring.decentred(model, design, start.values, start.centring)}
         guide = self.guide(coordinates, init_loc_fn=init_to_value(values=initial))
         inference = Inference(
             coordinates, guide, Adam(warm_start.learning_rate(self.learning_rate, self.steps)), Trace_ELBO()
         )
         result = inference.run(fit_key, self.steps, design, progress_bar=progress, stable_update=True)
         drawn = guide.sample_posterior(draw_key, result.params, design, sample_shape=(self.draws,))
-        names = sampled(trace(model, design))
+        names = sampled(model, design)
         return Draws(
             sites={name: np.asarray(drawn[name])[None] for name in names},
             stats={},

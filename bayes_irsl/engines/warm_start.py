@@ -19,8 +19,9 @@ from numpyro.infer import SVI, Trace_ELBO, init_to_median
 from numpyro.infer.autoguide import AutoNormal
 from numpyro.optim import Adam
 
+from bayes_irsl import prediction
 from bayes_irsl.engines import centring
-from bayes_irsl.engines.base import trace
+from bayes_irsl.engines.base import structure
 from irsl_models import Design, Model
 
 
@@ -47,7 +48,7 @@ def learning_rate(peak: float, steps: int) -> Any:
 
 def find(model: Model, design: Design, seed: int, *, steps: int = 2000) -> Start:
     """Approximate the posterior of a model, coarsely."""
-    names = centring.hierarchical(trace(model, design))
+    names = centring.hierarchical(structure(model, design))
     free = handlers.reparam(model, centring.reparam(dict.fromkeys(names, 0.0)))
     guide = AutoNormal(free, init_loc_fn=init_to_median, init_scale=0.1)
     svi = SVI(free, guide, Adam(learning_rate(0.02, steps)), Trace_ELBO())
@@ -58,10 +59,9 @@ def find(model: Model, design: Design, seed: int, *, steps: int = 2000) -> Start
         if name.endswith("_auto_scale")
     }
     medians = {name: value for name, value in guide.median(result.params).items() if name in deviations}
-    sites = trace(free, design, medians)
-    # A site that was decentred is deterministic in this trace and still has its value.
-    wanted = [*(name for name in medians if not name.endswith(centring.SUFFIX)), *names]
+    # A site that was decentred is a deterministic one of the guide's model, and still has its value.
+    wanted = (*(name for name in medians if not name.endswith(centring.SUFFIX)), *names)
     return Start(
-        values={name: sites[name]["value"] for name in wanted},
+        values=prediction.read(free, wanted, design, jax.random.key(seed), medians),
         centring=centring.share_of_prior(deviations, names),
     )

@@ -42,12 +42,12 @@ class Items(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """An item curve: the functions that draw its parameters.
+    r"""An item curve: the functions that draw its parameters.
 
     Parameters
     ----------
     discrimination, threshold : callable
-        Draw a and :math:`\\kappa` of every item from the design.
+        Draw a and :math:`\kappa` of every item from the design.
     lower : callable, optional
         Draws the lower asymptote; 0 without it.
     """

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro.distributions as dist
 from jax.nn import log_sigmoid, sigmoid
 from jaxtyping import Array, Float
@@ -23,7 +24,7 @@ _PARAMETERS = {"logit": constraints.real, "precision": constraints.positive}
 
 def _shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
     r""":math:`(\mu\phi, (1-\mu)\phi)`, kept from underflowing to zero, where the density has no gradient."""
-    floor = jnp.asarray(jnp.finfo(logit.dtype).tiny) * 1e6
+    floor = float(np.finfo(logit.dtype).tiny) * 1e6
     return jnp.maximum(precision * sigmoid(logit), floor), jnp.maximum(precision * sigmoid(-logit), floor)
 
 
@@ -36,9 +37,9 @@ def _log_beta_density(value: Array, logit: Array, precision: Array) -> Array:
 def _draw_beta(key: Array, logit: Array, precision: Array, shape: tuple[int, ...]) -> Array:
     first, second = _shapes(logit, precision)
     drawn = jax.random.beta(key, first, second, shape)
-    # Shapes far below one pile up at the ends, where a float can only say 0 or 1: the largest float inside stands for them.
-    edge = jnp.finfo(drawn.dtype)
-    return jnp.clip(drawn, edge.tiny, 1.0 - edge.epsneg)
+    # Shapes far below one pile up at the ends, where a float can only say 0 or 1; the nearest float inside stands in.
+    edge = np.finfo(drawn.dtype)
+    return jnp.clip(drawn, float(edge.tiny), float(1.0 - edge.epsneg))
 
 
 class LogitBeta(dist.Distribution):  # type: ignore[misc]
@@ -61,7 +62,7 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc]
     """
 
     arg_constraints = _PARAMETERS
-    support = constraints.unit_interval
+    support = constraints.open_interval(0.0, 1.0)
     reparametrized_params = ("logit", "precision")
 
     def __init__(self, logit: Array, precision: Array, *, validate_args: bool | None = None) -> None:

@@ -93,14 +93,18 @@ def deviation(
     with plate("eligible", design.n_eligible, dim=-1), plate("deviation_level", design.lms.known, dim=-2):
         free: Array = sample("deviation", dist.Normal(0.0, scale))
     if design.lms.new:
-        with plate("eligible_new", design.n_eligible, dim=-1), plate("deviation_level_new", design.lms.new, dim=-2):
+        with (
+            plate("eligible_new", design.n_eligible, dim=-1),
+            plate("deviation_level_new", design.lms.new, dim=-2),
+        ):
             new: Array = sample("deviation_new", dist.Normal(0.0, scale))
         free = jnp.concatenate([free, new])
     weight = design.spread
     along = (weight * free).sum(1, keepdims=True) / jnp.maximum((weight**2).sum(1, keepdims=True), 1e-12)
-    kept = free - along * weight
-    placed = jnp.where(design.eligible < 0, 0.0, kept[:, jnp.maximum(design.eligible, 0)])
-    return numpyro.deterministic("benchmark_deviation", placed)
+    balanced = free - along * weight
+    placed = jnp.where(design.eligible < 0, 0.0, balanced[:, jnp.maximum(design.eligible, 0)])
+    kept: Array = numpyro.deterministic("benchmark_deviation", placed)
+    return kept
 
 
 def drift(design: Design, *, drift_scale: Distribution = dist.HalfNormal(0.25)) -> Float[Array, "lm benchmark"] | float:

@@ -54,10 +54,8 @@ def beta_binomial(
         Mean of :math:`\log\phi` over items, and its standard deviations between and within benchmarks.
         :math:`\phi = 100` scatters a rate of one half by 0.05.
     """
-    log_precision = pooled(
-        "log_precision", design, log_precision_mean, log_precision_between, log_precision_within
-    )
-    return LogitBetaBinomial(logit, jnp.exp(log_precision)[design.item], design.trials)
+    log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
+    return LogitBetaBinomial(logit, jnp.exp(log_precision)[design.item], jnp.asarray(design.trials))
 
 
 def beta(
@@ -80,9 +78,7 @@ def beta(
         Mean of :math:`\log\phi` over items, and its standard deviations between and within benchmarks.
         :math:`\phi = 20` scatters a score of one half by 0.11.
     """
-    log_precision = pooled(
-        "log_precision", design, log_precision_mean, log_precision_between, log_precision_within
-    )
+    log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
     return LogitBeta(logit, jnp.exp(log_precision)[design.item])
 
 
@@ -117,18 +113,14 @@ def ordered_beta(
     log_high_cut_mean, log_high_cut_scale : Distribution
         The same for exact ones.
     """
-    log_precision = pooled(
-        "log_precision", design, log_precision_mean, log_precision_between, log_precision_within
-    )
+    log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
     low = -jnp.exp(_by_benchmark("log_low_cut", design, log_low_cut_mean, log_low_cut_scale))
     high = jnp.exp(_by_benchmark("log_high_cut", design, log_high_cut_mean, log_high_cut_scale))
     benchmark = design.benchmark[design.item]
     return OrderedBeta(logit, jnp.exp(log_precision)[design.item], low[benchmark], high[benchmark])
 
 
-def _by_benchmark(
-    name: str, design: Design, mean: Distribution, scale: Distribution
-) -> Float[Array, " benchmark"]:
+def _by_benchmark(name: str, design: Design, mean: Distribution, scale: Distribution) -> Float[Array, " benchmark"]:
     """Draw one value per benchmark around a common mean."""
     centre, spread = sample(f"{name}_mean", mean), sample(f"{name}_scale", scale)
     with plate("benchmark", design.n_benchmarks):

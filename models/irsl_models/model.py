@@ -9,24 +9,24 @@ from types import MappingProxyType
 from typing import Any
 
 import numpyro
-from jaxtyping import Array, Float
+from jaxtyping import Array
 from numpyro.distributions import Distribution
 
-from irsl_models import curves, effects, likelihoods, trends
+from irsl_models import curves, effects, trends
 from irsl_models.curves import Curve, Items, logit_mean
 from irsl_models.design import Design
 
 Part = Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
-    """Item response scaling law: what explains a response.
+    r"""Item response scaling law: what explains a response.
 
     .. math::
 
-        \\mu_{ij} = c_j + (1 - c_j)\\,\\mathrm{logistic}(a_j(\\theta_i + \\delta_{ik} + \\gamma_k x_i - b_j)), \\qquad
-        \\theta_i \\sim N(g(x_i) + \\textstyle\\sum u_{\\mathrm{group}(i)}, \\tau)
+        \mu_{ij} = c_j + (1 - c_j)\,\mathrm{logistic}(a_j(\theta_i + \delta_{ik} + \gamma_k x_i - b_j)),
+        \qquad \theta_i \sim N(g(x_i) + \textstyle\sum u_{\mathrm{group}(i)}, \tau)
 
     A model is a NumPyro model: call it with a `Design`. Given responses it is the joint density, without them
     the simulator, and with some sites set to posterior draws the forecast.
@@ -68,7 +68,7 @@ class Model:
     def __post_init__(self) -> None:
         """Refuse priors of sites this model does not have."""
         object.__setattr__(self, "priors", MappingProxyType(dict(self.priors)))
-        known = self.keywords()
+        known = self._defaults()
         for name in self.priors:
             if name not in known:
                 raise TypeError(f"this model has no prior {name!r}; it has: {', '.join(sorted(known))}")
@@ -80,7 +80,7 @@ class Model:
         for effect in self.shared:
             expected = expected + self._draw(effect, design)
         ability = self._draw(self.residuals, design, expected)
-        total = _at_cells(ability, design)
+        total = ability[design.lm]
         for departure in self.departures:
             total = total + _at_cells(self._draw(departure, design), design)
         items = Items(**{name: self._draw(part, design) for name, part in self.curve.parts.items()})
@@ -108,17 +108,18 @@ class Model:
     def parts(self) -> tuple[Part, ...]:
         """Every function the model is made of."""
         likelihood = () if self.likelihood is None else (self.likelihood,)
-        return (self.trend, *self.shared, self.residuals, *self.departures, *self.curve.parts.values(), *likelihood)
+        return (
+            self.trend,
+            *self.shared,
+            self.residuals,
+            *self.departures,
+            *self.curve.parts.values(),
+            *likelihood,
+        )
 
     def keywords(self) -> dict[str, Distribution]:
         """Priors of the model by the name of their site, as they stand."""
-        defaults = {
-            name: parameter.default
-            for part in self.parts
-            for name, parameter in inspect.signature(part).parameters.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        }
-        return defaults | dict(self.priors)
+        return self._defaults() | dict(self.priors)
 
     def with_priors(self, **priors: Distribution) -> Model:
         """Return the model with some priors exchanged; the keyword is the name of the site.
@@ -130,13 +131,19 @@ class Model:
         """
         return replace(self, priors={**self.priors, **priors})
 
+    def _defaults(self) -> dict[str, Distribution]:
+        return {
+            name: parameter.default
+            for part in self.parts
+            for name, parameter in inspect.signature(part).parameters.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+
     def _draw(self, part: Part, *arguments: Any) -> Any:
         wanted = inspect.signature(part).parameters
         return part(*arguments, **{name: prior for name, prior in self.priors.items() if name in wanted})
 
 
-def _at_cells(effect: Array | float, design: Design) -> Float[Array, " cell"] | float:
-    """Value of an effect, drawn per LM or per LM and benchmark, at every cell."""
-    if isinstance(effect, float):
-        return effect
-    return effect[design.lm] if effect.ndim == 1 else effect[design.lm, design.benchmark[design.item]]
+def _at_cells(departure: Array | float, design: Design) -> Array | float:
+    """Value of a departure, drawn per LM and benchmark, at every cell."""
+    return departure if isinstance(departure, float) else departure[design.lm, design.benchmark[design.item]]

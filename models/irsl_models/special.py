@@ -31,7 +31,8 @@ def log_gamma(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     inverse = 1.0 / z
     square = inverse * inverse
     tail = inverse * (
-        1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square * (1 / 1188 - square * 691 / 360360))))
+        1 / 12
+        - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square * (1 / 1188 - square * 691 / 360360))))
     )
     stirling = (z - 0.5) * jnp.log(z) - z + _HALF_LOG_TWO_PI + tail
     return stirling - jnp.where(low, jnp.log(rising), 0.0)
@@ -53,7 +54,8 @@ def digamma(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     inverse = 1.0 / z
     square = inverse * inverse
     tail = square * (
-        1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square * (1 / 132 - square * 691 / 32760))))
+        1 / 12
+        - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square * (1 / 132 - square * 691 / 32760))))
     )
     return jnp.log(z) - 0.5 * inverse - tail - jnp.where(low, shifted, 0.0)
 

@@ -20,6 +20,9 @@ from irsl_models.levels import independent
 
 __all__ = ["linear", "none", "power", "random_walk"]
 
+# No table is explained by abilities of -1e13: beyond it the curve is held, so that a far-off draw stays a number.
+_LARGEST_EXPONENT = 30.0
+
 
 def none(design: Design) -> Float[Array, " lm"]:
     r"""No trend: :math:`g = 0`, every LM deviates from a common mean.
@@ -71,7 +74,7 @@ def power(design: Design, *, curvature: Distribution = dist.HalfNormal(0.3)) -> 
     # Series near zero: the quotient and its gradient lose all digits there.
     small = jnp.abs(bend) < 1e-3
     safe_rate = jnp.where(rate > 1e-8, rate, 1.0)
-    curved = -jnp.expm1(-jnp.where(small, 1.0, bend)) / safe_rate
+    curved = -jnp.expm1(jnp.minimum(-jnp.where(small, 1.0, bend), _LARGEST_EXPONENT)) / safe_rate
     series = design.x * (1.0 - bend / 2.0 + bend**2 / 6.0)
     return _trended(design, jnp.where(small, series, curved))
 

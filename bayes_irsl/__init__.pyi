@@ -1,0 +1,38 @@
+"""The public names: read by type checkers, by editors and by `lazily.attach`."""
+
+from bayes_irsl.covariates import Axis
+from bayes_irsl.door.design_report import report as check
+from bayes_irsl.door.reading import read_responses
+from bayes_irsl.engines.nuts import NUTS
+from bayes_irsl.engines.svi import SVI
+from bayes_irsl.errors import InputError
+from bayes_irsl.fitting import Fit, fit
+from bayes_irsl.forecasting import forecast, predict
+from bayes_irsl.responses import Responses
+from bayes_irsl.simulation import simulate
+from bayes_irsl.storage import load, save
+from bayes_irsl.summaries import summarise
+from irsl_models import Model, curves, effects, likelihoods, trends
+
+__all__ = [
+    "NUTS",
+    "SVI",
+    "Axis",
+    "Fit",
+    "InputError",
+    "Model",
+    "Responses",
+    "check",
+    "curves",
+    "effects",
+    "fit",
+    "forecast",
+    "likelihoods",
+    "load",
+    "predict",
+    "read_responses",
+    "save",
+    "simulate",
+    "summarise",
+    "trends",
+]

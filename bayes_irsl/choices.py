@@ -1,0 +1,90 @@
+"""What is chosen where the user leaves it open, and why."""
+
+from __future__ import annotations
+
+from bayes_irsl.covariates import Axis
+from bayes_irsl.engines.base import Engine
+from bayes_irsl.engines.nuts import NUTS
+from bayes_irsl.engines.svi import SVI
+from bayes_irsl.responses import Responses
+from irsl_models import likelihoods, trends
+from irsl_models.model import Part
+
+MOST_CELLS_FOR_NUTS = 100_000
+"""Above this many cells NUTS takes more than a few minutes on two cores."""
+FEWEST_VALUES_FOR_CURVE = 4
+"""A trend that bends needs as many different values of x as it has shape."""
+
+
+def choose_engine(responses: Responses) -> tuple[Engine, str]:
+    """Choose an engine by the size of the table.
+
+    Returns
+    -------
+    Engine
+        With its default settings.
+    str
+        The choice and its reason.
+    """
+    cells = len(responses.cells)
+    if cells <= MOST_CELLS_FOR_NUTS:
+        return NUTS(), f"engine nuts: {cells:,} cells"
+    return SVI(), f"engine svi: {cells:,} cells are too many for nuts in minutes; nuts is slower and better"
+
+
+def choose_likelihood(responses: Responses) -> tuple[Part, str]:
+    """Choose the likelihood of a table that has scores or counts, not both.
+
+    Returns
+    -------
+    callable
+        A part of `irsl_models.likelihoods`.
+    str
+        The choice and its reason.
+    """
+    chosen, why = _likelihood(responses)
+    return chosen, f"likelihood {chosen.__name__}: {why}"
+
+
+def choose_trend(axis: Axis | None) -> tuple[Part, str]:
+    """Choose the trend over a scaling variable.
+
+    Parameters
+    ----------
+    axis : Axis or None
+        The scaling variable; None where there is none.
+
+    Returns
+    -------
+    callable
+        A part of `irsl_models.trends`.
+    str
+        The choice and its reason.
+
+    Examples
+    --------
+    >>> choose_trend(Axis("flops", "log10", centre=21.0, unit=0.5, low=20.0, high=22.0, n_values=3))[1]
+    'trend linear: over flops'
+    """
+    if axis is None:
+        return trends.none, "trend none: no scaling variable"
+    if axis.how != "date":
+        return trends.linear, f"trend linear: over {axis.name}"
+    if axis.n_values < FEWEST_VALUES_FOR_CURVE:
+        return trends.linear, f"trend linear: {axis.n_values} dates are too few for random_walk"
+    return trends.random_walk, f"trend random_walk: {axis.name} holds dates, and the field moves unevenly"
+
+
+def _likelihood(responses: Responses) -> tuple[Part, str]:
+    cells = responses.cells
+    if responses.kind == "counts":
+        if (cells["trials"] == 1).all():
+            return likelihoods.bernoulli, "every response is one trial"
+        return likelihoods.beta_binomial, "successes of trials"
+    score = cells["score"]
+    boundary = score.isin([0.0, 1.0])
+    if boundary.all():
+        return likelihoods.bernoulli, "every score is 0 or 1"
+    if boundary.any():
+        return likelihoods.ordered_beta, f"{int(boundary.sum())} of {len(score)} scores are exactly 0 or 1"
+    return likelihoods.beta, "every score lies inside (0, 1)"

@@ -1,0 +1,1 @@
+"""The command line: words become values here, and nothing else happens here."""

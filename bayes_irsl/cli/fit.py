@@ -1,0 +1,87 @@
+"""`bayes-irsl fit`: from tables to a saved fit."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from cyclopts.types import NonNegativeInt, PositiveInt
+
+from bayes_irsl.cli.output import FIT_ENDINGS, check_target, say
+from bayes_irsl.cli.showing import show_diagnostics, show_fit
+from bayes_irsl.cli.tables import AS_WRITTEN, Tables, Words
+from bayes_irsl.cli.words import engine_of, model_of, one_axis
+
+EXAMPLE = (
+    "Example: bayes-irsl fit scores.csv --lms lms.csv --x flops --group family --trend power "
+    '--prior.curvature "HalfNormal(0.2)" --out fit.nc'
+)
+
+
+def fit(
+    responses: Path,
+    /,
+    *,
+    out: Path,
+    tables: Tables = AS_WRITTEN,
+    x: Words = (),
+    group: Words = (),
+    trend: str | None = None,
+    curve: str = "2pl",
+    likelihood: str = "auto",
+    prior: dict[str, str] | None = None,
+    engine: str | None = None,
+    draws: PositiveInt | None = None,
+    chains: PositiveInt | None = None,
+    seed: NonNegativeInt = 0,
+) -> int:
+    """Fit a model to responses and save it.
+
+    Parameters
+    ----------
+    responses : Path
+        Table of responses: lm, item, score; or lm, item, successes, trials.
+    out : Path
+        File for the fit, ending in .nc.
+    tables : Tables
+        How the tables are written and read.
+    x : tuple of str
+        Scaling variable, a column of the LMs: NAME[:log10|linear|date]. Without it there is no trend.
+    group : tuple of str
+        Columns of the LMs that group them.
+    trend : str or None
+        none, linear, power or random_walk; by default random_walk over dates and linear otherwise.
+    curve : str
+        1pl, 2pl or 3pl.
+    likelihood : str
+        auto, bernoulli, beta, beta_binomial, binomial or ordered_beta.
+    prior : dict of str to str
+        Prior of one parameter, by its name: --prior.scatter "HalfNormal(0.5)".
+    engine : str or None
+        nuts or svi; chosen by the size of the table if not given.
+    draws : int or None
+        Posterior draws of each chain.
+    chains : int or None
+        Chains of nuts.
+    seed : int
+        Same seed, same fit.
+    """
+    check_target(out, FIT_ENDINGS, tables.files(responses))
+
+    from bayes_irsl.fitting import fit as fit_model
+    from bayes_irsl.storage import save
+
+    table = tables.read(responses)
+    axis = one_axis(x)
+    model, notes = model_of(
+        table, axis, tables.missing_x, trend=trend, curve=curve, likelihood=likelihood, prior=prior or {}
+    )
+    settings = engine_of(engine, draws, chains, table) if engine or draws or chains else None
+    found = fit_model(
+        model, table, settings, x=axis, group=group, missing_x=tables.missing_x, seed=seed, progress=sys.stderr.isatty()
+    )
+    save(found, out)
+    show_fit(found, notes)
+    failed = show_diagnostics(found)
+    say(f"saved: {out}" + (", though a diagnostic failed: see the table" if failed else ""))
+    return 1 if failed else 0

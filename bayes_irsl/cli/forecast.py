@@ -1,0 +1,75 @@
+"""`bayes-irsl forecast`: scores of LMs not yet seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.types import NonNegativeInt
+from cyclopts.validators import Number
+
+from bayes_irsl.cli.new_lms import new_lms
+from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_table
+from bayes_irsl.cli.tables import Words
+
+EXAMPLE = "Example: bayes-irsl forecast fit.nc --at flops=1e25 family=ours --by benchmark --out forecast.csv"
+By = Literal["item", "benchmark"]
+Kind = Literal["score", "expected"]
+Probability = Annotated[float, Parameter(validator=Number(gt=0, lt=1))]
+
+
+def forecast(
+    fit: Path,
+    /,
+    *,
+    out: Path,
+    at: Words = (),
+    lms: Path | None = None,
+    by: By = "item",
+    kind: Kind = "score",
+    prob: Probability = 0.9,
+    draws_out: Path | None = None,
+    seed: NonNegativeInt = 0,
+) -> None:
+    """Forecast scores of LMs that are not in the fit.
+
+    A group that the fit does not know, or none at all, is a new group.
+
+    Parameters
+    ----------
+    fit : Path
+        File that fit wrote.
+    out : Path
+        Table to write: .csv, .tsv, .parquet or .jsonl.
+    at : tuple of str
+        NAME=VALUE of one new LM: x, groups, lm (its name). A NAME with several values makes one LM of each.
+    lms : Path or None
+        Or a table of new LMs: lm, the scaling variable, groups.
+    by : {"item", "benchmark"}
+        One row for each item or each benchmark.
+    kind : {"score", "expected"}
+        What one evaluation will report, noise included; or the expected score under the model.
+    prob : float
+        Probability inside the interval.
+    draws_out : Path or None
+        Table of draws to write: lm, item or benchmark, draw, value.
+    seed : int
+        Seed of what is drawn.
+    """
+    inputs = [fit, *([lms] if lms else [])]
+    check_target(out, TABLE_ENDINGS, inputs)
+    if draws_out:
+        check_target(draws_out, TABLE_ENDINGS, [*inputs, out], "draws-out")
+
+    from bayes_irsl import forecasting, summaries
+    from bayes_irsl.storage import load
+
+    found = load(fit)
+    drawn = forecasting.forecast(found, new_lms(found, at, lms), seed=seed)
+    if draws_out:
+        write_table(summaries.draws_table(drawn, by, kind), draws_out)
+    table = summaries.summarise(drawn, by, kind, prob)
+    write_table(table, out)
+    show(table)
+    say(f"saved: {out}")

@@ -1,0 +1,111 @@
+"""What leaves the program: files that are whole or not there, and tables people can read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayes_irsl.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson")
+FIT_ENDINGS = (".nc",)
+FIGURE_ENDINGS = (".png", ".pdf", ".svg")
+MOST_ROWS_SHOWN = 40
+# Wide enough that a file or a pipe gets one line for each row.
+WIDTH_WITHOUT_TERMINAL = 400
+
+
+def check_target(path: Path, endings: Iterable[str], inputs: Iterable[Path] = (), option: str = "out") -> None:
+    """Make sure before any work that a file can be written where it is wanted.
+
+    Parameters
+    ----------
+    path : Path
+        File to write.
+    endings : iterable of str
+        Endings that we know how to write.
+    inputs : iterable of Path
+        Files that are read: none of them may be replaced by the result.
+    option : str
+        Option that names the file.
+
+    Raises
+    ------
+    InputError
+        If the ending is not known, the folder is missing or closed, or the file is an input.
+    """
+
+    def fault(rule: str, way_out: str) -> InputError:
+        return InputError(Fault(f"option {option}", "option", rule, way_out, str(path)))
+
+    endings = tuple(endings)
+    if path.suffix.lower() not in endings:
+        raise fault(f"the ending {path.suffix!r} is not known", f"Use one of {', '.join(endings)}")
+    if path.is_dir():
+        raise fault("it is a folder", "Name a file")
+    if not path.parent.is_dir():
+        raise fault(f"there is no folder {path.parent}", "Make it first, or write elsewhere")
+    if not os.access(path.parent, os.W_OK):
+        raise fault(f"nothing can be written into {path.parent}", "Write elsewhere, or change its rights")
+    if any(path.exists() and given.exists() and path.samefile(given) for given in inputs):
+        raise fault("the file is an input of this command and would be lost", "Give the result another name")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a place to write to, which takes the place of `path` once everything is written."""
+    target = path.resolve()  # behind a link: the link stays
+    unfinished = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
+    try:
+        yield unfinished
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV, TSV, Parquet or JSON Lines, by the ending of the file."""
+    write: dict[str, Callable[[Path], Any]] = {
+        ".csv": partial(table.to_csv, index=False),
+        ".tsv": partial(table.to_csv, index=False, sep="\t"),
+        ".parquet": partial(table.to_parquet, index=False),
+        ".pq": partial(table.to_parquet, index=False),
+        ".jsonl": partial(table.to_json, orient="records", lines=True, double_precision=15),
+        ".ndjson": partial(table.to_json, orient="records", lines=True, double_precision=15),
+    }
+    with replacing(path) as unfinished:
+        write[path.suffix.lower()](unfinished)
+
+
+def say(text: str) -> None:
+    """Print a text as it is."""
+    sys.stdout.write(text + "\n")
+
+
+def show(table: pd.DataFrame, title: str = "") -> None:
+    """Print the first rows of a table; ids are printed as they are, whatever signs they hold."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in table.columns:
+        number = table[column].dtype.kind in "fiu"
+        grid.add_column(Text(str(column)), justify="right" if number else "left", overflow="fold")
+    for row in table.head(MOST_ROWS_SHOWN).itertuples(index=False):
+        grid.add_row(*(Text(f"{value:.4g}" if isinstance(value, float) else str(value)) for value in row))
+    console = Console(file=sys.stdout)
+    if not console.is_terminal:
+        console.width = WIDTH_WITHOUT_TERMINAL
+    console.print(grid)
+    if len(table) > MOST_ROWS_SHOWN:
+        say(f"... and {len(table) - MOST_ROWS_SHOWN} more rows")

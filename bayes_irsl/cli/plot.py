@@ -1,0 +1,34 @@
+"""`bayes-irsl plot`: one figure of a saved fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bayes_irsl.cli.output import FIGURE_ENDINGS, check_target, replacing, say
+from bayes_irsl.cli.words import part
+
+EXAMPLE = "Example: bayes-irsl plot fit.nc scores --out scores.png"
+
+
+def plot(fit: Path, figure: str, /, *, out: Path) -> None:
+    """Draw one figure of a fit.
+
+    Parameters
+    ----------
+    fit : Path
+        File that fit wrote.
+    figure : str
+        abilities, curves or scores.
+    out : Path
+        File to write: .png, .pdf or .svg.
+    """
+    check_target(out, FIGURE_ENDINGS, [fit])
+
+    from bayes_irsl.plots.catalogue import FIGURES
+    from bayes_irsl.storage import load
+
+    draw = part("figure", FIGURES, figure)
+    found = draw(load(fit))
+    with replacing(out) as unfinished:
+        found.savefig(unfinished)
+    say(f"saved: {out}")

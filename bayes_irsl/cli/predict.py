@@ -1,0 +1,51 @@
+"""`bayes-irsl predict`: scores that were not observed, of LMs that are in the fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cyclopts.types import NonNegativeInt
+
+from bayes_irsl.cli.forecast import By, Kind, Probability
+from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_table
+
+EXAMPLE = "Example: bayes-irsl predict fit.nc --by benchmark --out predicted.csv"
+
+
+def predict(
+    fit: Path,
+    /,
+    *,
+    out: Path,
+    by: By = "item",
+    kind: Kind = "score",
+    prob: Probability = 0.9,
+    seed: NonNegativeInt = 0,
+) -> None:
+    """Predict the cells that were not observed of LMs that are in the fit.
+
+    Parameters
+    ----------
+    fit : Path
+        File that fit wrote.
+    out : Path
+        Table to write: .csv, .tsv, .parquet or .jsonl.
+    by : {"item", "benchmark"}
+        One row for each item, or the mean over the unobserved items of each benchmark.
+    kind : {"score", "expected"}
+        What one evaluation would report, noise included; or the expected score under the model.
+    prob : float
+        Probability inside the interval.
+    seed : int
+        Seed of what is drawn.
+    """
+    check_target(out, TABLE_ENDINGS, [fit])
+
+    from bayes_irsl import forecasting
+    from bayes_irsl.storage import load
+    from bayes_irsl.summaries import summarise
+
+    table = summarise(forecasting.predict(load(fit), seed=seed), by, kind, prob)
+    write_table(table, out)
+    show(table)
+    say(f"saved: {out}")

@@ -1,0 +1,180 @@
+"""Words of the command line that stand for values: pairs, parts of a model, engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bayes_irsl.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from numpyro.distributions import Distribution
+
+    from bayes_irsl.covariates import MissingX
+    from bayes_irsl.engines.base import Engine
+    from bayes_irsl.responses import Responses
+    from irsl_models import Model
+
+
+def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False) -> dict[str, str]:
+    """Split words of the form ``NAME=VALUE``.
+
+    Parameters
+    ----------
+    option : str
+        Option they were given to.
+    words : iterable of str
+        The words.
+    form : str
+        How a word is to be written.
+    last : bool
+        Split at the last equals sign instead of the first: the name may hold one.
+
+    Raises
+    ------
+    InputError
+        If a word has another form, or a name is given twice.
+
+    Examples
+    --------
+    >>> pairs("columns", ["lm=subject", "score=correct"], "NEW=OLD")
+    {'lm': 'subject', 'score': 'correct'}
+    """
+    found: dict[str, str] = {}
+    faults = []
+    for word in words:
+        name, sign, value = word.rpartition("=") if last else word.partition("=")
+        if not sign or not name:
+            way_out = f"Write {form}; other words, such as file names, go before the options"
+            faults.append(Fault(f"option {option}", "option", f"a word is not {form}", way_out, word))
+        elif name in found:
+            faults.append(Fault(f"option {option}", "option", "a name is given twice", "Give it once", name))
+        else:
+            found[name] = value
+    if faults:
+        raise InputError(*faults)
+    return found
+
+
+def part(option: str, catalogue: Mapping[str, Any], word: str, later: Iterable[str] = ()) -> Any:
+    """Look a word up.
+
+    Parameters
+    ----------
+    option : str
+        Option it was given to.
+    catalogue : mapping of str to object
+        What there is.
+    word : str
+        The word.
+    later : iterable of str
+        Words that will mean something in a later version.
+
+    Raises
+    ------
+    InputError
+        If the word is none of them; the message lists those that exist.
+    """
+    if word in catalogue:
+        return catalogue[word]
+    rule = "it is not offered yet" if word in later else "the option does not know this word"
+    raise InputError(Fault(f"option {option}", "option", rule, f"Give one of {', '.join(catalogue)}", word))
+
+
+def one_axis(words: Sequence[str]) -> str | None:
+    """Return the one scaling variable, if there is one."""
+    if len(words) > 1:
+        rule = "one scaling variable for now"
+        raise InputError(Fault("option x", "option", rule, "Give --x one NAME[:how]", " ".join(words)))
+    return words[0] if words else None
+
+
+def model_of(
+    responses: Responses,
+    x: str | None,
+    missing_x: MissingX,
+    *,
+    trend: str | None,
+    curve: str,
+    likelihood: str,
+    prior: Mapping[str, str],
+) -> tuple[Model, list[str]]:
+    """Put the model together that the words name.
+
+    Returns
+    -------
+    Model
+        Its likelihood left to the fit where the words leave it open and no prior asks for it.
+    list of str
+        What was chosen here, and why.
+    """
+    from bayes_irsl import choices, covariates, names
+    from irsl_models import Model
+
+    notes = []
+    if trend is None:
+        axis = None if x is None else covariates.fit_axis(responses, x, missing_x)[0]
+        chosen_trend, note = choices.choose_trend(axis)
+        notes.append(note)
+    else:
+        chosen_trend = part("trend", names.TRENDS, trend, later=("chinchilla", "broken", "gp"))
+    chosen_likelihood = None
+    if likelihood != "auto":
+        chosen_likelihood = part("likelihood", {"auto": None, **names.LIKELIHOODS}, likelihood)
+    elif prior:
+        # Which priors there are depends on the likelihood.
+        chosen_likelihood, note = choices.choose_likelihood(responses)
+        notes.append(note)
+    model = Model(
+        trend=chosen_trend, curve=part("curve", names.CURVES, curve, later=("4pl",)), likelihood=chosen_likelihood
+    )
+    return with_priors(model, prior), notes
+
+
+def with_priors(model: Model, texts: Mapping[str, str]) -> Model:
+    """Exchange priors for those written as text, by the name of their site."""
+    from irsl_models import priors
+
+    faults = []
+    known = model.keywords()
+    found: dict[str, Distribution] = {}
+    for name, text in texts.items():
+        if name not in known:
+            way_out = f"The model has {', '.join(sorted(known))}"
+            faults.append(Fault(f"option prior.{name}", "option", "the model has no such prior", way_out, name))
+            continue
+        try:
+            found[name] = priors.from_text(text)
+        except ValueError as problem:
+            way_out = "Write NAME(NUMBERS), such as HalfNormal(0.5)"
+            faults.append(Fault(f"option prior.{name}", "option", str(problem), way_out, text))
+    if faults:
+        raise InputError(*faults)
+    return model.with_priors(**found)
+
+
+def engine_of(word: str | None, draws: int | None, chains: int | None, responses: Responses) -> Engine:
+    """Make the settings of an engine, chosen by the size of the table where no word is given.
+
+    Parameters
+    ----------
+    word : str or None
+        Name of the engine.
+    draws, chains : int or None
+        Settings that differ from the defaults.
+    responses : Responses
+        The table it will run on.
+    """
+    from bayes_irsl.choices import choose_engine
+    from bayes_irsl.engines.nuts import NUTS
+    from bayes_irsl.engines.svi import SVI
+
+    kinds = {"nuts": NUTS, "svi": SVI}
+    settings: Any = choose_engine(responses)[0] if word is None else part("engine", kinds, word, ("hmc", "laplace"))()
+    if chains is not None and not hasattr(settings, "chains"):
+        rule = f"{settings.name} takes independent draws and has no chains"
+        raise InputError(Fault("option chains", "option", rule, "Leave it out, or take --engine nuts", str(chains)))
+    given = {"draws": draws, "chains": chains}
+    chosen: Engine = replace(settings, **{name: value for name, value in given.items() if value is not None})
+    return chosen

@@ -1,0 +1,1 @@
+"""Figures of a fit; `catalogue.FIGURES` lists them."""

@@ -1,0 +1,1 @@
+"""Studies: runnable measurements of how good the forecasts and engines are."""
