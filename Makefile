@@ -8,7 +8,7 @@ BIN := .venv/bin
 .PHONY: test demo lint format types layers wheel .venv
 
 test: .venv
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 demo: .venv
 	$(BIN)/bayes-irsl demo

@@ -1,6 +1,8 @@
 """The public names: read by type checkers, by editors and by `lazily.attach`."""
 
+from bayes_irsl import datasets, milestones, plots
 from bayes_irsl.covariates import Axis
+from bayes_irsl.diagnostics import diagnose
 from bayes_irsl.door.design_report import report as check
 from bayes_irsl.door.reading import read_responses
 from bayes_irsl.engines.nuts import NUTS
@@ -24,11 +26,15 @@ __all__ = [
     "Responses",
     "check",
     "curves",
+    "datasets",
+    "diagnose",
     "effects",
     "fit",
     "forecast",
     "likelihoods",
     "load",
+    "milestones",
+    "plots",
     "predict",
     "read_responses",
     "save",

@@ -57,7 +57,7 @@ _DIMS = {
     "drift": ("benchmark",),
     "group_scale": ("grouping",),
 }
-DERIVED = ("trend", "difficulty", "discrimination", "lower", "benchmark_deviation")
+DERIVED = ("ability", "trend", "difficulty", "discrimination", "lower", "benchmark_deviation")
 
 
 def reported(values: Mapping[str, np.ndarray], population: Population, unit: float) -> xr.Dataset:

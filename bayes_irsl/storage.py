@@ -91,7 +91,7 @@ def load(path: str | Path) -> Fit:
     except (OSError, ValueError, KeyError) as problem:
         rule = "there is no such file" if not path.exists() else "it is not a saved fit"
         raise InputError(Fault(str(path), "file", rule, "Give a file that fit wrote")) from problem
-    attrs: dict[str, Any] = dict(tree.attrs)
+    attrs: dict[str, Any] = {str(name): value for name, value in tree.attrs.items()}
     if "format_version" not in attrs:
         raise InputError(Fault(str(path), "file", "it is not a saved fit", "Give a file that fit wrote"))
     if int(attrs["format_version"]) > FORMAT:
@@ -108,7 +108,10 @@ def load(path: str | Path) -> Fit:
     )
     model: Model = names.from_dict(json.loads(attrs.pop("model")))
     groups = tuple(json.loads(attrs.pop("groups")))
-    tree.attrs = {name: json.loads(value) if name in ("notes", "versions") else value for name, value in attrs.items()}
+    tree.attrs = {
+        name: json.loads(value) if name in ("notes", "versions") else value.item() if hasattr(value, "item") else value
+        for name, value in attrs.items()
+    }
     return Fit(model, responses, Axis.from_dict(axis) if axis else None, groups, tree)
 
 

@@ -34,19 +34,12 @@ def test_items_without_variance_are_named_by_kind() -> None:
         ("a", "s", 1),
     ]
     read = read_responses(pd.DataFrame(rows, columns=["lm", "item", "score"]))
-    assert (
-        "2 of 4 items have no variance: p (all correct), q (none correct); effective length 2"
-        in design_notes(read)
-    )
+    assert "2 of 4 items have no variance: p (all correct), q (none correct); effective length 2" in design_notes(read)
 
 
 def test_counts_without_variance_are_seen_as_well() -> None:
-    rows = pd.DataFrame(
-        {"lm": ["a", "b"] * 2, "item": list("ppqq"), "successes": [1, 2, 3, 3], "trials": [2, 4, 3, 4]}
-    )
-    assert "1 of 2 items has no variance: p (all equal); effective length 1" in design_notes(
-        read_responses(rows)
-    )
+    rows = pd.DataFrame({"lm": ["a", "b"] * 2, "item": list("ppqq"), "successes": [1, 2, 3, 3], "trials": [2, 4, 3, 4]})
+    assert "1 of 2 items has no variance: p (all equal); effective length 1" in design_notes(read_responses(rows))
 
 
 def test_lms_and_items_with_one_response_are_named() -> None:
@@ -65,9 +58,7 @@ def test_look_alikes_are_named() -> None:
 
 def test_few_benchmarks_are_named() -> None:
     rows = links("ap aq bp").assign(score=[0.1, 0.2, 0.3], benchmark=["k", "l", "k"])
-    assert "2 benchmarks: the scale between benchmarks is mostly the prior's" in design_notes(
-        read_responses(rows)
-    )
+    assert "2 benchmarks: the scale between benchmarks is mostly the prior's" in design_notes(read_responses(rows))
 
 
 def test_parts_are_told_again_where_they_are_allowed() -> None:

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 from bayes_irsl.checks import mixing, predictive, sampler
+from bayes_irsl.checks.finding import Finding
 from bayes_irsl.diagnostics import CHECKS, diagnose, failed
 from bayes_irsl.fitting import Fit
 
@@ -120,7 +121,7 @@ def test_independent_draws_are_counted_and_sent_to_nuts(fit: Fit) -> None:
 
 def test_divergences_are_counted(fit: Fit) -> None:
     diverging = np.zeros((2, 500), dtype=bool)
-    assert sampler.divergences(changed(fit, None, stats(diverging=diverging))) == sampler.Finding(
+    assert sampler.divergences(changed(fit, None, stats(diverging=diverging))) == Finding(
         "divergences", 0.0, "0", "pass"
     )
     diverging[1, 7] = diverging[0, 3] = True

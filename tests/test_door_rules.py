@@ -74,11 +74,7 @@ BAD_SCORES = st.sampled_from(
 
 
 @settings(deadline=None, max_examples=60)
-@given(
-    st.lists(
-        st.one_of(GOOD_SCORES.map(lambda t: (t, True)), BAD_SCORES.map(lambda t: (t, False))), min_size=1
-    )
-)
+@given(st.lists(st.one_of(GOOD_SCORES.map(lambda t: (t, True)), BAD_SCORES.map(lambda t: (t, False))), min_size=1))
 def test_every_bad_score_is_told_and_none_invented(cells: list[tuple[str, bool]]) -> None:
     told = found(scores(*(text for text, _ in cells)))
     assert [line for line, _, _ in sorted(told)] == [row for row, (_, good) in enumerate(cells) if not good]
@@ -105,11 +101,7 @@ BAD_COUNTS = st.sampled_from(
 
 
 @settings(deadline=None, max_examples=60)
-@given(
-    st.lists(
-        st.one_of(GOOD_COUNTS.map(lambda t: (t, True)), BAD_COUNTS.map(lambda t: (t, False))), min_size=1
-    )
-)
+@given(st.lists(st.one_of(GOOD_COUNTS.map(lambda t: (t, True)), BAD_COUNTS.map(lambda t: (t, False))), min_size=1))
 def test_every_bad_count_is_told_and_none_invented(cells: list[tuple[tuple[str, str], bool]]) -> None:
     told = found(counts(*(pair for pair, _ in cells)))
     assert sorted({line for line, _, _ in told if line is not None}) == [
@@ -163,9 +155,7 @@ def test_tables_join_and_name_each_unknown_id_once() -> None:
     assert len(told.value.faults) == 4
 
 
-@pytest.mark.parametrize(
-    ("chance", "good"), [("0", True), ("0.999", True), ("", True), ("1", False), ("-0.1", False)]
-)
+@pytest.mark.parametrize(("chance", "good"), [("0", True), ("0.999", True), ("", True), ("1", False), ("-0.1", False)])
 def test_chance_is_at_least_0_and_below_1(chance: str, good: bool) -> None:
     items = pd.DataFrame({"item": ["q0"], "chance": [chance]})
     assert found(scores("0.5"), items=items) == ([] if good else [(0, "chance", "chance")])
@@ -210,7 +200,4 @@ def test_long_lists_are_capped_with_the_exact_total() -> None:
 
 def test_a_fault_names_place_value_rule_and_way_out() -> None:
     fault = Fault("r.csv", "range", "a score runs from 0 to 1", "Correct it", "7", 3, "score")
-    assert (
-        str(InputError(fault))
-        == "r.csv, line 3, column score, value '7': a score runs from 0 to 1. Correct it."
-    )
+    assert str(InputError(fault)) == "r.csv, line 3, column score, value '7': a score runs from 0 to 1. Correct it."

@@ -9,16 +9,15 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection, PathCollection
-from matplotlib.dates import num2date
 
 from bayes_irsl.covariates import Axis
 from bayes_irsl.errors import InputError
 from bayes_irsl.fitting import Fit
 from bayes_irsl.plots import choosing, labels, scales
-from bayes_irsl.plots.abilities import abilities
+from bayes_irsl.plots.ability_chart import abilities
 from bayes_irsl.plots.catalogue import FIGURES
-from bayes_irsl.plots.curves import curves, expected_at
-from bayes_irsl.plots.scores import along_axis, scores
+from bayes_irsl.plots.item_curves import curves, expected_at
+from bayes_irsl.plots.score_panels import along_axis, scores
 from bayes_irsl.summaries import summarise
 
 DATES = Axis("date", "date", centre=2024.0, unit=0.5, low=2023.0, high=2025.0, n_values=9)
@@ -35,7 +34,11 @@ def drawn_points(ax: Axes) -> list[np.ndarray]:
 
 
 def bands(ax: Axes) -> list[np.ndarray]:
-    return [found.get_paths()[0].vertices for found in ax.collections if isinstance(found, FillBetweenPolyCollection)]
+    return [
+        np.asarray(found.get_paths()[0].vertices)
+        for found in ax.collections
+        if isinstance(found, FillBetweenPolyCollection)
+    ]
 
 
 def test_scores_draw_the_band_of_the_summary(fit: Fit) -> None:
@@ -50,7 +53,7 @@ def test_scores_draw_the_band_of_the_summary(fit: Fit) -> None:
     assert set(inside["lower"].round(9)) | set(inside["upper"].round(9)) == set(vertices[:, 1].round(9))
     expected = summarise(draws, kind="expected", prob=0.9)
     line = figure.axes[0].lines[0]
-    np.testing.assert_allclose(line.get_ydata(), expected.loc[expected["extrapolation"] < 1e-9, "mean"])
+    np.testing.assert_allclose(np.asarray(line.get_ydata()), expected.loc[expected["extrapolation"] < 1e-9, "mean"])
 
 
 def test_scores_go_beyond_the_data_and_mark_where(fit: Fit) -> None:
@@ -61,7 +64,7 @@ def test_scores_go_beyond_the_data_and_mark_where(fit: Fit) -> None:
     assert max(part[:, 0].max() for part in vertices) == pytest.approx(high + 0.5 * (high - low))
     inside, outside = (found for found in ax.collections[:2])
     assert float(outside.get_alpha() or 0) < float(inside.get_alpha() or 0)
-    assert any(list(line.get_xdata()) == [high, high] for line in ax.lines)
+    assert any(np.array_equal(np.asarray(line.get_xdata()), [high, high]) for line in ax.lines)
 
 
 def test_scores_show_every_observation_and_the_held_out_ones(fit: Fit) -> None:
@@ -165,7 +168,8 @@ def test_dates_stay_dates() -> None:
     ax = plt.figure().subplots()
     ax.plot(scales.place(DATES, ["2023-05-01", "2024-05-01"]), [0.0, 1.0])
     scales.dress(ax, DATES)
-    assert num2date(ax.lines[0].get_xdata(orig=False)[1]).date().isoformat() == "2024-05-01"
+    # Matplotlib counts days since 1970, as NumPy does.
+    assert np.asarray(ax.lines[0].get_xdata(orig=False))[1] == np.datetime64("2024-05-01").astype(int)
     assert scales.label(DATES) == "release date"
 
 

@@ -85,9 +85,7 @@ def test_a_text_is_a_number_only_if_python_agrees(text: str) -> None:
 @given(st.integers(min_value=0, max_value=10**30))
 def test_declared_thousands_marks_are_read(number: int) -> None:
     assert Numerals(thousands=",").read(f"{number:,}") == float(number)
-    assert Numerals(decimal=",", thousands=".").read(f"{number:,}".replace(",", ".") + ",5") == float(
-        f"{number}.5"
-    )
+    assert Numerals(decimal=",", thousands=".").read(f"{number:,}".replace(",", ".") + ",5") == float(f"{number}.5")
 
 
 def test_wrong_groups_of_digits_are_no_number() -> None:
@@ -117,9 +115,7 @@ names = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min
 
 @settings(deadline=None, max_examples=40)
 @given(
-    st.dictionaries(
-        st.tuples(names, names), st.one_of(st.none(), st.floats(0, 1, allow_subnormal=False)), min_size=1
-    ),
+    st.dictionaries(st.tuples(names, names), st.one_of(st.none(), st.floats(0, 1, allow_subnormal=False)), min_size=1),
     st.randoms(use_true_random=False),
 )
 def test_forms_of_files_and_orders_of_rows_agree(
@@ -276,12 +272,9 @@ def test_repeats_are_faults_that_name_both_lines(write: Write) -> None:
     path = write("r.csv", "lm,item,score\na,q,0.5\nb,q,0.5\na,q,0.5\nb,q,0.7\n")
     with pytest.raises(InputError) as told:
         read_responses(path)
-    assert "line 4, value 'a, q': line 2 has this LM and item already, with the same values" in str(
+    assert "line 4, value 'a, q': line 2 has this LM and item already, with the same values" in str(told.value)
+    assert "line 5, value 'b, q': line 3 has this LM and item already, with other values (score '0.5')" in str(
         told.value
-    )
-    assert (
-        "line 5, value 'b, q': line 3 has this LM and item already, with other values (score '0.5')"
-        in str(told.value)
     )
 
 
@@ -294,17 +287,13 @@ def test_first_keeps_the_first_response() -> None:
 
 
 def test_replicates_of_binary_scores_become_counts() -> None:
-    read = read_responses(
-        table(("a", "q", 1), ("a", "q", 0), ("a", "q", 1), ("b", "q", 1)), on_duplicate="replicate"
-    )
+    read = read_responses(table(("a", "q", 1), ("a", "q", 0), ("a", "q", 1), ("b", "q", 1)), on_duplicate="replicate")
     assert read.kind == "counts"
     assert read.cells[["successes", "trials"]].to_numpy().tolist() == [[2, 3], [1, 1]]
 
 
 def test_replicates_of_counts_are_added_up() -> None:
-    counts = pd.DataFrame(
-        {"lm": ["a", "a", "b"], "item": ["q"] * 3, "successes": [1, 2, 0], "trials": [4, 5, 6]}
-    )
+    counts = pd.DataFrame({"lm": ["a", "a", "b"], "item": ["q"] * 3, "successes": [1, 2, 0], "trials": [4, 5, 6]})
     read = read_responses(counts, on_duplicate="replicate")
     assert read.cells[["successes", "trials"]].to_numpy().tolist() == [[3, 9], [0, 6]]
 
@@ -375,9 +364,7 @@ def test_covariates_are_numbers_only_if_all_of_them_are(write: Write) -> None:
     assert read.lms.name.tolist() == ["NA", "x"]
     assert read.choices["axes"] == {"usd": "log10"}
     assert any("1 LMs have no responses and are left out (c)" in note for note in read.notes)
-    assert any(
-        "size: 1 of 2 values are not numbers ('7b'); the column is text" in note for note in read.notes
-    )
+    assert any("size: 1 of 2 values are not numbers ('7b'); the column is text" in note for note in read.notes)
 
 
 def test_benchmarks_default_to_items_and_stay_names() -> None:
@@ -390,9 +377,7 @@ def test_benchmarks_default_to_items_and_stay_names() -> None:
 
 def test_parts_without_a_link_are_refused_unless_allowed() -> None:
     rows = table(("a", "p", 0.1), ("b", "p", 0.2), ("c", "q", 0.3))
-    with pytest.raises(
-        InputError, match=r"2 parts .*2 LMs \(a, b\) on 1 item \(p\); 1 LM \(c\).*--allow-disconnected"
-    ):
+    with pytest.raises(InputError, match=r"2 parts .*2 LMs \(a, b\) on 1 item \(p\); 1 LM \(c\).*--allow-disconnected"):
         read_responses(rows)
     read = read_responses(rows, allow_disconnected=True)
     assert read.choices["allow_disconnected"] == {"parts": 2}
@@ -465,9 +450,7 @@ def test_typed_columns_describe_lms_as_texts_would(tmp_path: Path) -> None:
         }
     )
     texts = tmp_path / "l.csv"
-    texts.write_text(
-        "lm,tuned,date,layers,flops,tags\na,True,2024-01-31,12,1e24,\"['x', 'y']\"\nb,False,,,,[]\n"
-    )
+    texts.write_text("lm,tuned,date,layers,flops,tags\na,True,2024-01-31,12,1e24,\"['x', 'y']\"\nb,False,,,,[]\n")
     assert read_responses(GRID, typed).hash() == read_responses(GRID, texts).hash()
     arrow = tmp_path / "l.parquet"
     typed.drop(columns=["flops", "tags"]).to_parquet(arrow)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from bayes_irsl.cli.output import say
@@ -25,4 +26,4 @@ def demo(*, out: Path = FOLDER) -> int:
 
     from bayes_irsl.demonstration import run
 
-    return 0 if run(out, say) else 1
+    return 0 if run(out, say, progress=sys.stderr.isatty()) else 1

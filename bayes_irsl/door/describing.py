@@ -55,11 +55,7 @@ def describe_lms(draft: Draft, present: Iterable[str]) -> Described:
     if draft.lms is None:
         names = [c for c in draft.responses.data.columns if c not in (*OWN, *ITEM_OWN)]
         chosen, left = _constant(draft.responses, draft.lm, names)
-        notes = (
-            [f"{draft.responses.file}: not constant within an LM and not used: {', '.join(left)}"]
-            if left
-            else []
-        )
+        notes = [f"{draft.responses.file}: not constant within an LM and not used: {', '.join(left)}"] if left else []
         return _described(draft.responses, draft.lm, chosen, present, "lm", notes, draft.options.numerals)
     names = [c for c in draft.lms.data.columns if c != "lm"]
     unused = [c for c in draft.responses.data.columns if c not in (*OWN, *ITEM_OWN)]
@@ -93,9 +89,7 @@ def describe_items(draft: Draft, present: Iterable[str]) -> Described:
         names = [c for c in table.data.columns if c != "item"]
         both = [c for c in ITEM_OWN if c in draft.responses.data.columns]
         if both:
-            notes.append(
-                f"{draft.responses.file}: not used because there is a table of items: {', '.join(both)}"
-            )
+            notes.append(f"{draft.responses.file}: not used because there is a table of items: {', '.join(both)}")
         notes += _without_responses(table, "item", present, "items")
     found = _described(table, table.texts("item"), names, present, "item", notes, draft.options.numerals)
     data = found.table

@@ -99,9 +99,7 @@ class CheckReport:
             width = max(len(c.name) for c in self.covariates) + 2
             for c in self.covariates:
                 span = f"{c.low} to {c.high}" if c.distinct > 1 else c.low
-                lines.append(
-                    f"  {c.name:<{width}}{c.type:<8}{c.distinct} values, {c.missing} missing  {span}"
-                )
+                lines.append(f"  {c.name:<{width}}{c.type:<8}{c.distinct} values, {c.missing} missing  {span}")
         if self.notes:
             lines += ["", "Notes", *(f"- {note}" for note in self.notes)]
         return "\n".join(lines)

@@ -176,8 +176,7 @@ def rename(table: Table, columns: Mapping[str, str]) -> tuple[Table, list[str]]:
     aside = [new for new in taken if new in there and new not in taken.values()]
     names = {old: new for new, old in taken.items() if old}
     notes = [
-        f"{table.file}: column {name} is set aside" + (f" for {taken[name]}" if taken[name] else "")
-        for name in aside
+        f"{table.file}: column {name} is set aside" + (f" for {taken[name]}" if taken[name] else "") for name in aside
     ]
     data = table.data.drop(columns=aside).rename(columns=names)
     return Table(table.role, table.file, data, table.lines, table.word), notes
@@ -189,22 +188,16 @@ def column_faults(table: Table) -> Iterator[Fault]:
     shown = ", ".join(map(str, table.data.columns))
     for name in REQUIRED[table.role]:
         if name not in there:
-            way_out = (
-                f"Name the column with --columns {name}=OLD (columns={{{name!r}: ...}}); there are {shown}"
-            )
+            way_out = f"Name the column with --columns {name}=OLD (columns={{{name!r}: ...}}); there are {shown}"
             yield Fault(table.file, "columns", f"there is no column {name}", way_out)
     if table.role != "responses" or "score" in there or {"successes", "trials"} <= there:
         return
     if "successes" in there:
         rule = "successes need trials, which are never inferred"
-        yield Fault(
-            table.file, "columns", rule, f"Name the column with --columns trials=OLD; there are {shown}"
-        )
+        yield Fault(table.file, "columns", rule, f"Name the column with --columns trials=OLD; there are {shown}")
     else:
         rule = "there is neither a column score nor columns successes and trials"
-        yield Fault(
-            table.file, "columns", rule, f"Name the column with --columns score=OLD; there are {shown}"
-        )
+        yield Fault(table.file, "columns", rule, f"Name the column with --columns score=OLD; there are {shown}")
 
 
 def unused_names(tables: list[Table], columns: Mapping[str, str]) -> Iterator[Fault]:

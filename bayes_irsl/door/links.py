@@ -63,9 +63,7 @@ class _Graph:
     def matrix(self) -> csr_array:
         """One entry for each response."""
         n = len(self.lms) + len(self.items)
-        return coo_array(
-            (np.ones(len(self.start), dtype=np.int8), (self.start, self.end)), shape=(n, n)
-        ).tocsr()
+        return coo_array((np.ones(len(self.start), dtype=np.int8), (self.start, self.end)), shape=(n, n)).tocsr()
 
 
 def components(cells: pd.DataFrame) -> list[Part]:
@@ -132,9 +130,7 @@ def bridges(cells: pd.DataFrame) -> list[Bridge]:
 def _graph(cells: pd.DataFrame) -> _Graph:
     lm, lms = pd.factorize(cells["lm"], sort=True)
     item, items = pd.factorize(cells["item"], sort=True)
-    return _Graph(
-        np.asarray(lms, dtype=object), np.asarray(items, dtype=object), lm.astype(np.int64), item + len(lms)
-    )
+    return _Graph(np.asarray(lms, dtype=object), np.asarray(items, dtype=object), lm.astype(np.int64), item + len(lms))
 
 
 def _certificate(graph: _Graph) -> tuple[Ints, Ints]:

@@ -79,9 +79,7 @@ class Numerals:
             return Problem("overflow", "the number is too large and becomes infinite", "Correct the value")
         if number == 0 and re.search("[1-9]", re.split("[eE]", plain)[0]):
             # A silent zero would turn an interior score into an exact one.
-            return Problem(
-                "underflow", "the number is too small and becomes 0", "Correct the value, or write 0"
-            )
+            return Problem("underflow", "the number is too small and becomes 0", "Correct the value, or write 0")
         return number
 
     def _explain(self, text: str) -> Problem:
@@ -93,18 +91,14 @@ class Numerals:
             return Problem("truth value", "a truth value is not a number", "Write a number")
         if re.fullmatch(r"[+-]?[0-9]{1,3}((,[0-9]{3})+|([ '.][0-9]{3}){2,})(\.[0-9]+)?", text):
             mark = re.findall("[, '.]", text)[0]
-            other = (
-                ' or, if it is a decimal mark, decimal="," (--decimal ",")' if text.count(",") == 1 else ""
-            )
+            other = ' or, if it is a decimal mark, decimal="," (--decimal ",")' if text.count(",") == 1 else ""
             return Problem(
                 "thousands",
                 "thousands separators are not part of a number",
                 f'Give thousands="{mark}" (--thousands "{mark}"){other}',
             )
         if re.fullmatch("[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?", text) and self.decimal != ",":
-            return Problem(
-                "decimal comma", f'the decimal mark is "{self.decimal}"', 'Give decimal="," (--decimal ",")'
-            )
+            return Problem("decimal comma", f'the decimal mark is "{self.decimal}"', 'Give decimal="," (--decimal ",")')
         if re.fullmatch(r"[+-]?\.?[0-9]+[.0-9]*([eE][+-]?[0-9]+)?\s*(?![eEx]|0x)[^\W\d_][^\d_]*", text):
             return Problem("unit", "a number with text behind it is not a number", "Strip the unit")
         way_out = "Correct it, or leave it empty if the value is missing"

@@ -84,20 +84,14 @@ class Options:
             yield _fault("thousands", self.thousands, rule, "Give one of these")
         if self.thousands == self.decimal:
             rule = "the decimal mark and the thousands mark differ"
-            yield _fault(
-                "thousands", self.decimal, rule, f"Give another mark than {self.decimal!r} to one of them"
-            )
+            yield _fault("thousands", self.decimal, rule, f"Give another mark than {self.decimal!r} to one of them")
         scales = self.scale.values() if isinstance(self.scale, Mapping) else [self.scale or "percent"]
         for scale in scales:
             if scale != "percent":
-                yield _fault(
-                    "scale", scale, 'the only scale to declare is "percent"', "Leave scale out for 0 to 1"
-                )
+                yield _fault("scale", scale, 'the only scale to declare is "percent"', "Leave scale out for 0 to 1")
         for text, number in self.map.items():
             if not (np.isfinite(number) and 0 <= number <= 1):
-                yield _fault(
-                    "map", f"{text}={number}", "a text means a score from 0 to 1", "Correct the number"
-                )
+                yield _fault("map", f"{text}={number}", "a text means a score from 0 to 1", "Correct the number")
         for option, value, known in (
             ("on_duplicate", self.on_duplicate, ("error", "first", "replicate")),
             ("on_boundary", self.on_boundary, ("auto", "error", "squeeze")),

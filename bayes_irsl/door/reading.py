@@ -121,9 +121,7 @@ def read_responses(
     )
 
 
-def _draft(
-    sources: Mapping[Role, Source | None], options: Options
-) -> tuple[Draft, list[str], dict[str, object]]:
+def _draft(sources: Mapping[Role, Source | None], options: Options) -> tuple[Draft, list[str], dict[str, object]]:
     """Load the tables and apply every rule to what could be loaded."""
     faults: list[Fault | str] = []
     tables: dict[Role, Table] = {}

@@ -60,9 +60,7 @@ def settle(draft: Draft) -> Settled:
     rows = _rows(draft)
     if rows.empty:
         rule = "every response is missing"
-        raise InputError(
-            Fault(draft.responses.file, "rows", rule, "Check the columns score, successes and trials")
-        )
+        raise InputError(Fault(draft.responses.file, "rows", rule, "Check the columns score, successes and trials"))
     _note_counts(draft, notes)
     _note_options(draft, notes, choices)
     rows = _repeats(draft, rows, notes, choices)
@@ -96,9 +94,7 @@ def _note_counts(draft: Draft, notes: list[str]) -> None:
     if not scored:
         notes.append("there are scores and counts: counts are used")
     else:
-        notes.append(
-            f"there are scores and counts: counts are used where they are given, {scored} cells have a score"
-        )
+        notes.append(f"there are scores and counts: counts are used where they are given, {scored} cells have a score")
     share = draft.successes.floats / np.where(draft.trials.floats > 0, draft.trials.floats, np.nan)
     written = draft.score.floats / np.where(draft.percent & ~draft.mapped, 100.0, 1.0)
     differ = int((draft.counted & (np.abs(share - written) > 0.005)).sum())

@@ -76,9 +76,7 @@ class Table:
 
     def take(self, keep: NDArray[np.bool_]) -> "Table":
         """Keep some of the rows."""
-        return Table(
-            self.role, self.file, self.data[keep].reset_index(drop=True), self.lines[keep], self.word
-        )
+        return Table(self.role, self.file, self.data[keep].reset_index(drop=True), self.lines[keep], self.word)
 
 
 def load_table(source: Source, role: Role, sep: str | None = None) -> Table:
@@ -136,9 +134,7 @@ def _read_parquet(path: Path, role: Role) -> Table:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
         first = str(error).splitlines()[0]
-        raise InputError(
-            Fault(str(path), "file", f"not a Parquet file ({first})", "Write it again")
-        ) from None
+        raise InputError(Fault(str(path), "file", f"not a Parquet file ({first})", "Write it again")) from None
     # Whole numbers beside missing values stay whole; an index that pandas stored stays a column.
     return _typed_table(table.to_pandas(integer_object_nulls=True, ignore_metadata=True), role, str(path))
 
@@ -161,9 +157,7 @@ def _read_csv(path: Path, role: Role, sep: str) -> Table:
             lines.append(start)
         else:
             rule = f"the row has {len(cells)} fields and the header {len(names)}"
-            way_out = (
-                "Put values that hold the separator in double quotes, or name the right separator (--sep)"
-            )
+            way_out = "Put values that hold the separator in double quotes, or name the right separator (--sep)"
             faults.append(Fault(str(path), "fields", rule, way_out, line=start))
     if faults:
         raise InputError(*faults)
@@ -184,9 +178,7 @@ def _csv_rows(reader: Any, path: Path, faults: list[Fault]) -> Iterator[tuple[in
             end = reader.line_num
     except csv.Error as error:
         way_out = "Check the quotes of this line and of those before it"
-        faults.append(
-            Fault(str(path), "quotes", f"the line cannot be split ({error})", way_out, line=end + 1)
-        )
+        faults.append(Fault(str(path), "quotes", f"the line cannot be split ({error})", way_out, line=end + 1))
 
 
 def _foresee_separator(names: list[str], sep: str, path: Path) -> None:
@@ -212,9 +204,7 @@ def _read_json_lines(path: Path, role: Role) -> Table:
             lines.append(number)
         except ValueError as error:
             way_out = 'Write one object such as {"lm": "a", "item": "q1", "score": 0.5} on each line'
-            faults.append(
-                Fault(str(path), "json", f"the line is not one JSON object ({error})", way_out, line=number)
-            )
+            faults.append(Fault(str(path), "json", f"the line is not one JSON object ({error})", way_out, line=number))
     if faults:
         raise InputError(*faults)
     if not rows:
@@ -263,9 +253,7 @@ def _decode(path: Path) -> str:
         raise InputError(Fault(str(path), "encoding", rule, way_out, line=line)) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(
-            Fault(str(path), "encoding", "the file holds a zero byte: it is not text", way_out, line=line)
-        )
+        raise InputError(Fault(str(path), "encoding", "the file holds a zero byte: it is not text", way_out, line=line))
     return text
 
 
@@ -274,9 +262,7 @@ def _names(columns: list[Any], file: str, line: int | None = None) -> list[str]:
     repeated = [name for name, n in Counter(names).items() if n > 1]
     if repeated:
         rule = "column names are used once"
-        raise InputError(
-            *(Fault(file, "columns", rule, "Rename one of the columns", name, line) for name in repeated)
-        )
+        raise InputError(*(Fault(file, "columns", rule, "Rename one of the columns", name, line) for name in repeated))
     return names
 
 

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from numpyro import handlers
 from numpyro.infer import MCMC, init_to_value
 from numpyro.infer import NUTS as Kernel
 from numpyro.infer.util import initialize_model
@@ -78,14 +77,12 @@ class NUTS:
         start_key, jitter_key, run_key = jax.random.split(jax.random.key(seed), 3)
         design = jax.tree.map(jnp.asarray, design)
         start = warm_start.find(model, design, seed)
-        coordinates = handlers.reparam(model, centring.reparam(start.centring))
-        initial = {**start.values, **centring.decentred(model, design, start.values, start.centring)}
         info = initialize_model(
             start_key,
-            coordinates,
+            start.model,
             model_args=(design,),
             dynamic_args=True,
-            init_strategy=init_to_value(values=initial),
+            init_strategy=init_to_value(values=start.values),
         )
         flat, unravel = ravel_pytree(info.param_info.z)
         whitening = whiten(

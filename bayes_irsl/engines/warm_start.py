@@ -19,26 +19,25 @@ from numpyro.infer import SVI, Trace_ELBO, init_to_median
 from numpyro.infer.autoguide import AutoNormal
 from numpyro.optim import Adam
 
-from bayes_irsl import prediction
-from bayes_irsl.engines import centring
 from bayes_irsl.engines.base import structure
+from bayes_irsl.engines.centring import SUFFIX, PartlyCentred, hierarchical, share_of_data
 from irsl_models import Design, Model
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where to start, and how far to look.
+    """Where to start, and in which coordinates.
 
     Parameters
     ----------
+    model : callable
+        The model, every hierarchical site as centred as the data ask.
     values : mapping of str to array
-        Value of every site, as the model names it.
-    centring : mapping of str to np.ndarray
-        How centred each level is best sampled.
+        Value of every site of that model.
     """
 
+    model: Any
     values: Mapping[str, Any]
-    centring: centring.Centring
 
 
 def learning_rate(peak: float, steps: int) -> Any:
@@ -48,20 +47,32 @@ def learning_rate(peak: float, steps: int) -> Any:
 
 def find(model: Model, design: Design, seed: int, *, steps: int = 2000) -> Start:
     """Approximate the posterior of a model, coarsely."""
-    names = centring.hierarchical(structure(model, design))
-    free = handlers.reparam(model, centring.reparam(dict.fromkeys(names, 0.0)))
+    names = hierarchical(structure(model, design))
+    free = handlers.reparam(model, {name: PartlyCentred(np.zeros(())) for name in names})
     guide = AutoNormal(free, init_loc_fn=init_to_median, init_scale=0.1)
     svi = SVI(free, guide, Adam(learning_rate(0.02, steps)), Trace_ELBO())
-    result = svi.run(jax.random.key(seed), steps, design, progress_bar=False, stable_update=True)
-    deviations = {
-        name.removesuffix("_auto_scale"): np.asarray(value)
-        for name, value in result.params.items()
-        if name.endswith("_auto_scale")
-    }
-    medians = {name: value for name, value in guide.median(result.params).items() if name in deviations}
-    # A site that was decentred is a deterministic one of the guide's model, and still has its value.
-    wanted = (*(name for name in medians if not name.endswith(centring.SUFFIX)), *names)
-    return Start(
-        values=prediction.read(free, wanted, design, jax.random.key(seed), medians),
-        centring=centring.share_of_prior(deviations, names),
-    )
+    params = svi.run(jax.random.key(seed), steps, design, progress_bar=False, stable_update=True).params
+    forms = {name: PartlyCentred(share_of_data(np.asarray(params[f"{name}{SUFFIX}_auto_scale"]))) for name in names}
+    latent = {name.removesuffix("_auto_loc") for name in params if name.endswith("_auto_loc")}
+    middle = {name: value for name, value in guide.median(params).items() if name in latent}
+    return Start(handlers.reparam(model, forms), _converted(model, free, forms, design, middle))
+
+
+def _converted(
+    model: Model, free: Any, forms: Mapping[str, PartlyCentred], design: Design, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Turn values of the non-centred model into those of its final form."""
+
+    @jax.jit
+    def convert(design: Design, values: Mapping[str, Any]) -> dict[str, Any]:
+        with handlers.seed(rng_seed=0), handlers.trace() as found, handlers.substitute(data=dict(values)):
+            free(design)
+        own = {name: value for name, value in values.items() if not name.endswith(SUFFIX)}
+        own |= {name: found[name]["value"] for name in forms}
+        with handlers.seed(rng_seed=0), handlers.trace() as plain, handlers.substitute(data=own):
+            model(design)
+        final = {name: value for name, value in own.items() if name not in forms}
+        return final | {name + SUFFIX: form.convert(plain[name]["fn"], own[name]) for name, form in forms.items()}
+
+    result: dict[str, Any] = convert(design, values)
+    return result

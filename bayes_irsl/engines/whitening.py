@@ -78,8 +78,8 @@ def whiten(
     if len(dense) > MOST_DENSE:
         return Whitening(
             centre,
-            np.arange(size),
-            np.arange(0),
+            jnp.arange(size),
+            jnp.arange(0),
             jnp.ones(size),
             jnp.zeros((0, 0)),
             jnp.zeros((size, 0)),
@@ -87,19 +87,24 @@ def whiten(
     gradient = jax.grad(potential)
 
     def product(direction: Array) -> Array:
-        return jax.jvp(gradient, (centre,), (direction,))[1]
+        turned: Array = jax.jvp(gradient, (centre,), (direction,))[1]
+        return turned
 
-    def columns(positions: np.ndarray) -> Array:
-        one_hot = lambda position: jnp.zeros(size).at[position].set(1.0)  # noqa: E731
-        return jax.lax.map(lambda position: product(one_hot(position)), jnp.asarray(positions), batch_size=_CHUNK)
+    def column(position: Array) -> Array:
+        return product(jnp.zeros(size).at[position].set(1.0))
+
+    @jax.jit
+    def columns(positions: Array) -> Array:
+        found: Array = jax.lax.map(column, positions, batch_size=_CHUNK)
+        return found
 
     # Entries of a diagonal block do not mix: one product with ones in all its places reads them all.
     curvature = jax.jit(product)(jnp.zeros(size).at[diagonal].set(1.0))[diagonal]
     scale = 1.0 / jnp.sqrt(jnp.maximum(jnp.abs(curvature), FLATTEST))
-    rows = jax.jit(columns, static_argnums=())(dense) if len(dense) else jnp.zeros((0, size))
+    rows = columns(jnp.asarray(dense)) if len(dense) else jnp.zeros((0, size))
     cross = rows[:, diagonal].T
     coupling = cross * (scale**2)[:, None]
     schur = rows[:, dense] - cross.T @ coupling
     values, vectors = np.linalg.eigh(np.asarray(schur + schur.T) / 2.0)
     root = vectors / np.sqrt(np.maximum(np.abs(values), FLATTEST))
-    return Whitening(centre, diagonal, dense, scale, jnp.asarray(root), coupling)
+    return Whitening(centre, jnp.asarray(diagonal), jnp.asarray(dense), scale, jnp.asarray(root), coupling)

@@ -8,9 +8,9 @@ from typing import cast
 from matplotlib.figure import Figure
 
 from bayes_irsl.fitting import Fit
-from bayes_irsl.plots.abilities import abilities
-from bayes_irsl.plots.curves import curves
-from bayes_irsl.plots.scores import scores
+from bayes_irsl.plots.ability_chart import abilities
+from bayes_irsl.plots.item_curves import curves
+from bayes_irsl.plots.score_panels import scores
 
 
 def _abilities(fit: Fit) -> Figure:

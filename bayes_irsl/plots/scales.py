@@ -74,7 +74,8 @@ def steps(axis: Axis, beyond: float, count: int) -> NDArray[Any]:
 
 def as_column(values: NDArray[Any]) -> list[Any]:
     """Values as a table of LMs has them: dates are texts there."""
-    return np.datetime_as_string(values).tolist() if values.dtype.kind == "M" else values.tolist()
+    plain: list[Any] = (np.datetime_as_string(values) if values.dtype.kind == "M" else values).tolist()
+    return plain
 
 
 def edge(axis: Axis) -> Any:

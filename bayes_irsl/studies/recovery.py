@@ -23,8 +23,8 @@ from numpyro.infer.hmc import hmc
 from numpyro.infer.util import initialize_model
 
 from bayes_irsl import encoding, reporting
-from bayes_irsl.engines import centring
 from bayes_irsl.engines.base import sampled, structure
+from bayes_irsl.engines.centring import PartlyCentred, hierarchical
 from bayes_irsl.fitting import double_precision, observed
 from bayes_irsl.simulation import Truth, simulate
 from irsl_models import Model, likelihoods
@@ -93,8 +93,8 @@ def _fit_all(
     model: Model, designs: list[Any], warmup: int, draws: int, seed: int
 ) -> tuple[dict[str, np.ndarray], float]:
     """Draw from the posteriors of many tables of one shape at a time: values (set, draw, ...)."""
-    names = centring.hierarchical(structure(model, designs[0]))
-    free = handlers.reparam(model, centring.reparam(dict.fromkeys(names, 0.0)))
+    sites = structure(model, designs[0])
+    free = handlers.reparam(model, {name: PartlyCentred(np.zeros(())) for name in hierarchical(sites)})
     stacked = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *designs)
     info = initialize_model(jax.random.key(seed), free, model_args=(designs[0],), dynamic_args=True)
     start, move = hmc(potential_fn_gen=info.potential_fn, algo="NUTS")

@@ -15,7 +15,8 @@ import numpyro.distributions as dist
 from jax.nn import log_sigmoid, sigmoid
 from jaxtyping import Array, Float
 from numpyro.distributions import constraints
-from numpyro.distributions.util import is_prng_key, validate_sample
+from numpyro.distributions.util import validate_sample
+from numpyro.util import is_prng_key
 
 from irsl_models.special import log_gamma
 

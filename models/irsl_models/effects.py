@@ -68,8 +68,11 @@ def standard_scatter(design: Design, expected: Float[Array, " lm"]) -> Float[Arr
     difficulty by the priors alone.
     """
     if design.lms.known == 1:
-        return expected + independent("ability", design.lms, jnp.asarray(1.0))
-    return expected + contrasts("ability", design.lms, 1.0)
+        residual = independent("residual", design.lms, jnp.asarray(1.0))
+    else:
+        residual = contrasts("residual", design.lms, 1.0)
+    ability: Array = numpyro.deterministic("ability", expected + residual)
+    return ability
 
 
 def deviation(

@@ -25,8 +25,10 @@ def independent(
         Standard deviation and mean of the population; ``loc`` may differ by level.
     """
     centre = jnp.broadcast_to(loc, (dim.size,))
-    with plate(f"{name}_level", dim.known):
-        known: Array = sample(name, dist.Normal(centre[: dim.known], scale))
+    known = centre[:0]
+    if dim.known:
+        with plate(f"{name}_level", dim.known):
+            known = sample(name, dist.Normal(centre[: dim.known], scale))
     if not dim.new:
         return known
     with plate(f"{name}_level_new", dim.new):

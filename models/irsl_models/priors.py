@@ -24,6 +24,8 @@ def to_text(prior: Distribution) -> str:
     name = type(prior).__name__
     try:
         arguments = {key: float(getattr(prior, key)) for key in prior.arg_constraints}
+        # Some have more to them than their parameters: a truncated one has the distribution it was cut from.
+        type(prior)(**arguments)
     except (TypeError, AttributeError) as problem:
         raise ValueError(f"prior {name} cannot be written as text: its arguments are not plain numbers") from problem
     if getattr(dist, name, None) is not type(prior) or not arguments:

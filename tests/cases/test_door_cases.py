@@ -158,9 +158,7 @@ def test_texts_missing_marks_and_infinities(write: Write) -> None:
         "1e-3",
         ".75",
     ]
-    rows = [
-        f"m{n % 2},q,{mark}" if n < 2 else f"m{n},q,{mark}" for n, mark in enumerate([*marks, "0x1", "1_0"])
-    ]
+    rows = [f"m{n % 2},q,{mark}" if n < 2 else f"m{n},q,{mark}" for n, mark in enumerate([*marks, "0x1", "1_0"])]
     check_texts(write("lm,item,score", *rows), {})
     good = [row for line, row in enumerate(rows, start=2) if line not in (6, 7, 8, 9, 10, 11, 15, 16)]
     read = read_responses(write("lm,item,score", *good))
@@ -180,9 +178,7 @@ def test_texts_missing_marks_and_infinities_shared() -> None:
 def check_scaling_variable(read: Responses, file: str) -> None:
     told = faults(lambda: fit_axis(read, "train_flops"))
     assert [fault.value for fault in told] == ["0", "-3e20", "", "3e20 FLOPs"]
-    assert [fault.where for fault in told] == [
-        f"{file}, line {line}, LM p-{line - 1}" for line in (4, 5, 6, 7)
-    ]
+    assert [fault.where for fault in told] == [f"{file}, line {line}, LM p-{line - 1}" for line in (4, 5, 6, 7)]
     assert "untrained checkpoint" in told[0].way_out
     assert "train_flops:linear" in told[0].way_out
     assert "--missing-x no-trend" in told[2].way_out
@@ -194,9 +190,7 @@ def check_scaling_variable(read: Responses, file: str) -> None:
     assert axis.n_values == 3
     assert len(same.lms) == 4
     assert np.isnan(x).tolist() == [False, False, True, False]
-    np.testing.assert_allclose(
-        x[~np.isnan(x)] * axis.unit + axis.centre, [20, 21.505150, 22.397940], atol=5e-7
-    )
+    np.testing.assert_allclose(x[~np.isnan(x)] * axis.unit + axis.centre, [20, 21.505150, 22.397940], atol=5e-7)
     assert (axis.encode([1e24])[0]) * axis.unit == pytest.approx(2.699, abs=5e-4)
     assert axis.extrapolation(["1e24"])[0] == pytest.approx(1.602, abs=5e-4)
     assert same.choices["missing_x"] == {
@@ -209,9 +203,7 @@ def check_scaling_variable(read: Responses, file: str) -> None:
     assert dropped.lms.lm.tolist() == ["p-1", "p-2", "p-7"]
     assert len(dropped.cells) == 9
     assert not np.isnan(x).any()
-    assert any(
-        "1 LM has no value of train_flops: left out with 3 cells (p-5)" in note for note in dropped.notes
-    )
+    assert any("1 LM has no value of train_flops: left out with 3 cells (p-5)" in note for note in dropped.notes)
 
 
 def test_bad_values_of_the_scaling_variable(write: Write) -> None:
@@ -344,9 +336,7 @@ def test_compute_beyond_64_bit_integers_shared(write: Write) -> None:
         ("openlm_scaling", "responses.parquet", "mixed", 4508, 98, 46, 46),
     ],
 )
-def test_real_tables(
-    folder: str, file: str, kind: str, cells: int, lms: int, items: int, benchmarks: int
-) -> None:
+def test_real_tables(folder: str, file: str, kind: str, cells: int, lms: int, items: int, benchmarks: int) -> None:
     at = Path("..", "data", folder)
     read = read_responses(
         shared(str(at), file),

@@ -1,6 +1,6 @@
 """Small designs for tests of models, and one compiled function for the log density at many points."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -74,17 +74,17 @@ def unconstrained_shapes(model: Model, table: Design) -> dict[str, tuple[int, ..
 
 
 def potentials(
-    model: Model, table: Design, points: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Negative log density and its gradient at many unconstrained points."""
+    model: Model, tables: Sequence[Design], points: Mapping[str, np.ndarray]
+) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    """Negative log density and its gradient at many unconstrained points, for tables of one shape."""
 
     @jax.jit
     def run(table: Design, points: Mapping[str, Any]) -> Any:
         one = jax.value_and_grad(lambda point: potential_energy(model, (table,), {}, point))
         return jax.vmap(one)(points)
 
-    value, gradient = run(jax.tree.map(jnp.asarray, table), dict(points))
-    return np.asarray(value), {name: np.asarray(part) for name, part in gradient.items()}
+    found = [run(jax.tree.map(jnp.asarray, table), dict(points)) for table in tables]
+    return [(np.asarray(value), {name: np.asarray(part) for name, part in slope.items()}) for value, slope in found]
 
 
 def log_probability(model: Model, table: Design, sites: Mapping[str, Any]) -> tuple[float, np.ndarray]:

@@ -32,7 +32,10 @@ def test_beta_density() -> None:
 
 
 def test_beta_density_in_single_precision() -> None:
-    eta, phi, y = map(np.float32, zip(*itertools.product([-4.0, 0.0, 2.0], [1.0, 20.0], [0.01, 0.5, 0.9]), strict=True))
+    eta, phi, y = (
+        np.array(column, dtype=np.float32)
+        for column in zip(*itertools.product([-4.0, 0.0, 2.0], [1.0, 20.0], [0.01, 0.5, 0.9]), strict=True)
+    )
     ours = LogitBeta(jnp.asarray(eta), jnp.asarray(phi)).log_prob(jnp.asarray(y))
     assert ours.dtype == jnp.float32
     wide = [np.float64(value) for value in (eta, phi, y)]
@@ -50,11 +53,15 @@ def test_beta_binomial_probability(trials: int) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-8)
 
 
-@pytest.mark.parametrize(("eta", "phi", "trials"), [(-2.0, 0.1, 40), (0.5, 9.0, 300), (6.0, 1e4, 2_000), (-30.0, 5.0, 7)])
+@pytest.mark.parametrize(
+    ("eta", "phi", "trials"), [(-2.0, 0.1, 40), (0.5, 9.0, 300), (6.0, 1e4, 2_000), (-30.0, 5.0, 7)]
+)
 def test_beta_binomial_probabilities_sum_to_one(eta: float, phi: float, trials: int) -> None:
     with jax.enable_x64(True):
         counts = jnp.arange(trials + 1)
-        total = jnp.exp(LogitBetaBinomial(jnp.asarray(eta), jnp.asarray(phi), jnp.asarray(trials)).log_prob(counts)).sum()
+        total = jnp.exp(
+            LogitBetaBinomial(jnp.asarray(eta), jnp.asarray(phi), jnp.asarray(trials)).log_prob(counts)
+        ).sum()
     assert abs(float(total) - 1.0) < 1e-10
 
 
@@ -113,7 +120,9 @@ def test_beta_draws(eta: float, phi: float, x64: bool) -> None:
 
 
 @pytest.mark.parametrize("x64", [True, False])
-@pytest.mark.parametrize(("eta", "phi", "trials"), [(-30.0, 2.0, 50), (-3.0, 0.5, 1), (0.4, 8.0, 25), (2.0, 1e4, 14_000)])
+@pytest.mark.parametrize(
+    ("eta", "phi", "trials"), [(-30.0, 2.0, 50), (-3.0, 0.5, 1), (0.4, 8.0, 25), (2.0, 1e4, 14_000)]
+)
 def test_beta_binomial_draws(eta: float, phi: float, trials: int, x64: bool) -> None:
     with jax.enable_x64(x64):
         law = LogitBetaBinomial(jnp.asarray(eta), jnp.asarray(phi), jnp.asarray(trials))

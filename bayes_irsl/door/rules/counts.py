@@ -28,9 +28,7 @@ def counts_are_numbers(draft: Draft) -> Iterator[Fault]:
     """Require that a count is a number or missing."""
     for column, read in _both(draft):
         for row, problem in sorted(read.problems.items()):
-            yield draft.responses.fault(
-                row, column, kind=problem.kind, rule=problem.rule, way_out=problem.way_out
-            )
+            yield draft.responses.fault(row, column, kind=problem.kind, rule=problem.rule, way_out=problem.way_out)
 
 
 def counts_are_whole(draft: Draft) -> Iterator[Fault]:
@@ -38,9 +36,7 @@ def counts_are_whole(draft: Draft) -> Iterator[Fault]:
     for column, read in _both(draft):
         negative = read.floats < 0
         fraction = ~negative & (np.nan_to_num(read.floats) % 1 != 0)
-        yield from _faults(
-            draft, negative, column, "negative count", "a count is not negative", "Correct the value"
-        )
+        yield from _faults(draft, negative, column, "negative count", "a count is not negative", "Correct the value")
         yield from _faults(
             draft,
             fraction,
@@ -50,9 +46,7 @@ def counts_are_whole(draft: Draft) -> Iterator[Fault]:
             "Correct the value; a mean over trials belongs in the column score",
         )
         large = read.floats > LARGEST
-        yield from _faults(
-            draft, large, column, "large count", "a count is at most 2^53", "Correct the value"
-        )
+        yield from _faults(draft, large, column, "large count", "a count is at most 2^53", "Correct the value")
 
 
 def counts_are_complete(draft: Draft) -> Iterator[Fault]:

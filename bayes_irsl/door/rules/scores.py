@@ -62,9 +62,7 @@ def map_is_used(draft: Draft) -> Iterator[Fault]:
     for text in draft.options.map:
         if text not in there:
             rule = f"no score of {draft.responses.file} is written so"
-            yield Fault(
-                "option map", "option", rule, "Check the spelling and the case, or leave it out", text
-            )
+            yield Fault("option map", "option", rule, "Check the spelling and the case, or leave it out", text)
 
 
 def scales_are_used(draft: Draft) -> Iterator[Fault]:

@@ -67,9 +67,7 @@ def responses_join(draft: Draft) -> Iterator[Fault]:
         rows = np.flatnonzero(unknown)
         _, first, count = np.unique(texts[rows].astype(str), return_index=True, return_counts=True)
         for row, uses in zip(rows[first], count, strict=True):
-            rule = (
-                f"{table.file} has no row for this id ({uses} {'row uses' if uses == 1 else 'rows use'} it)"
-            )
+            rule = f"{table.file} has no row for this id ({uses} {'row uses' if uses == 1 else 'rows use'} it)"
             yield draft.responses.fault(
                 row, column, kind="unknown id", rule=rule, way_out="Add the row, or correct the id"
             )

@@ -1,0 +1,42 @@
+"""The order of rows, and the labels of levels, change nothing."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from model_tables import design, population, potentials, unconstrained_shapes
+
+from bayes_irsl.responses import Responses
+from bayes_irsl.simulation import Truth
+from irsl_models import Model, likelihoods, trends
+
+
+@pytest.mark.parametrize("trend", [trends.linear, trends.random_walk])
+def test_the_order_of_cells_does_not_matter(trend: Any) -> None:
+    model = Model(trend=trend, likelihood=likelihoods.beta)
+    rng = np.random.default_rng(1)
+    order = rng.permutation(49)
+    with jax.enable_x64(True):
+        table = design(population(), score=rng.uniform(0.01, 0.99, 49))
+        assert table.score is not None
+        shuffled = replace(table, lm=table.lm[order], item=table.item[order], score=table.score[order])
+        at = {name: rng.normal(size=(3, *shape)) for name, shape in unconstrained_shapes(model, table).items()}
+        (value, slope), (other, other_slope) = potentials(model, [table, shuffled], at)
+    np.testing.assert_allclose(other, value, rtol=1e-12)
+    for name in slope:
+        np.testing.assert_allclose(other_slope[name], slope[name], rtol=1e-9, atol=1e-9)
+
+
+def test_a_shuffled_file_gives_the_same_responses(truth: Truth) -> None:
+    table = truth.responses
+
+    def shuffled(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
+        return frame.sample(frac=1.0, random_state=seed)
+
+    again = Responses(shuffled(table.cells, 1), shuffled(table.lms, 2), shuffled(table.items, 3))
+    for name in ("cells", "lms", "items"):
+        pd.testing.assert_frame_equal(getattr(again, name), getattr(table, name))
+    assert again.hash() == table.hash()
