@@ -22,6 +22,9 @@ from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.responses import Responses
 from irsl_models import Design, Model, curves, effects, likelihoods, trends
 
+# Names of dimensions in results, and "scale", which would be the site of the scale of groups; "/" is a path there.
+RESERVED_GROUPS = frozenset({"chain", "draw", "lm", "item", "benchmark", "grouping", "scale"})
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -236,6 +239,10 @@ def _check_groups(responses: Responses, groups: Sequence[str]) -> None:
             faults.append(
                 Fault("option group", "option", "the LM table has no such column", f"Known are {known}", name)
             )
+            continue
+        if name in RESERVED_GROUPS or "/" in name:
+            way_out = "Give the column of the LM table another name"
+            faults.append(Fault("option group", "option", "the name has another meaning in results", way_out, name))
             continue
         blank = responses.lms.loc[responses.lms[name].isna() | (responses.lms[name].astype(str) == ""), "lm"]
         if len(blank):

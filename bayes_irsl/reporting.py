@@ -22,7 +22,7 @@ RULE = (
 # Sites in units of ability, which the map divides by the spread of abilities.
 _LENGTHS = frozenset({"scatter", "group_scale", "deviation_scale", "benchmark_deviation"})
 # Sites per standard deviation of x, which become per unit of x.
-_SLOPES = frozenset({"drift", "drift_scale"})
+_SLOPES = frozenset({"slope", "drift", "drift_scale"})
 # Logs of discrimination, which grow by the log of the spread.
 _LOG_SLOPES = frozenset({"log_discrimination_mean"})
 # Dimensionless or in logits of the response: the map leaves them alone.
@@ -57,7 +57,7 @@ _DIMS = {
     "drift": ("benchmark",),
     "group_scale": ("grouping",),
 }
-DERIVED = ("ability", "trend", "difficulty", "discrimination", "lower", "benchmark_deviation")
+DERIVED = ("ability", "slope", "scatter", "trend", "difficulty", "discrimination", "lower", "benchmark_deviation")
 
 
 def reported(values: Mapping[str, np.ndarray], population: Population, unit: float) -> xr.Dataset:
@@ -95,13 +95,11 @@ def reported(values: Mapping[str, np.ndarray], population: Population, unit: flo
         elif name in _SLOPES:
             out[name] = value / along(spread, value) / unit
         elif name == "walk_scale":
-            out[name] = value / spread / np.sqrt(unit)
+            out[name] = value * values["slope"] / spread / np.sqrt(unit)
         elif name in _LOG_SLOPES:
             out[name] = value + np.log(spread)
         elif name in _UNTOUCHED:
             out[name] = value
-    if population.x is not None:
-        out["slope"] = 1.0 / spread / unit
     return _labelled(out, population)
 
 

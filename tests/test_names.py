@@ -15,7 +15,9 @@ MODELS = [
     *(bi.Model(curve=part) for part in names.CURVES.values()),
     *(bi.Model(likelihood=part) for part in names.LIKELIHOODS.values()),
     bi.Model(shared=(), departures=(), residual=bi.effects.standard_scatter),
-    bi.Model(trend=bi.trends.power).with_priors(curvature=dist.Gamma(2.0, 4.0), scatter=dist.LogNormal(-1.0, 0.1)),
+    bi.Model(trend=bi.trends.power).with_priors(
+        curvature=dist.Gamma(2.0, 4.0), scatter_ratio=dist.LogNormal(-1.0, 0.1)
+    ),
 ]
 
 
@@ -70,12 +72,12 @@ def test_a_mistyped_prior_is_refused_with_the_right_names() -> None:
 
 
 def test_priors_that_are_given_stand() -> None:
-    model = bi.Model().with_priors(scatter=dist.HalfNormal(0.1)).with_priors(drift_scale=dist.HalfNormal(0.2))
+    model = bi.Model().with_priors(scatter_ratio=dist.HalfNormal(0.1)).with_priors(drift_scale=dist.HalfNormal(0.2))
     assert {name: priors.to_text(prior) for name, prior in model.priors.items()} == {
-        "scatter": "HalfNormal(scale=0.1)",
+        "scatter_ratio": "HalfNormal(scale=0.1)",
         "drift_scale": "HalfNormal(scale=0.2)",
     }
-    assert model.keywords()["scatter"] is model.priors["scatter"]
+    assert model.keywords()["scatter_ratio"] is model.priors["scatter_ratio"]
     assert bi.Model().priors == {}
 
 

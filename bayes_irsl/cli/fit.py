@@ -56,7 +56,7 @@ def fit(
     likelihood : str
         auto, bernoulli, beta, beta_binomial, binomial or ordered_beta.
     prior : dict of str to str
-        Prior of one parameter, by its name: --prior.scatter "HalfNormal(0.5)".
+        Prior of one parameter, by its name: --prior.drift_scale "HalfNormal(0.5)".
     engine : str or None
         nuts or svi; chosen by the size of the table if not given.
     draws : int or None

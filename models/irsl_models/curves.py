@@ -73,7 +73,7 @@ def common_discrimination(
     design : Design
         The table.
     log_discrimination_mean : Distribution
-        :math:`\log a`; a is in logits per standard deviation of x along the trend.
+        :math:`\log a`; a is in logits per unit of ability.
     """
     slope: Array = jnp.exp(sample("log_discrimination_mean", log_discrimination_mean))
     return jnp.broadcast_to(slope, (design.n_items,))

@@ -1,7 +1,6 @@
 r"""What else ability is made of: scatter, groups, benchmark deviations and drifts, one function each.
 
-Three kinds, told apart by what they return. *Shared* effects give one value per LM and join the trend:
-ability is then drawn around their sum by a *residual*. *Departures* give one value per LM and benchmark and are
+Three kinds. *Shared* effects give one value per LM; a *residual* draws ability around trend and shared effects. *Departures* give one value per LM and benchmark and are
 added to ability where that benchmark is answered.
 """
 
@@ -30,7 +29,7 @@ def groups(design: Design, *, group_scale: Distribution = dist.HalfNormal(0.5)) 
     design : Design
         The table; without groupings the effect is zero.
     group_scale : Distribution
-        Standard deviation between the groups of one grouping, in standard deviations of x.
+        Standard deviation between the groups of one grouping, in units of ability.
     """
     total = jnp.zeros(design.lms.size)
     if not design.groupings:
@@ -43,25 +42,36 @@ def groups(design: Design, *, group_scale: Distribution = dist.HalfNormal(0.5)) 
 
 
 def scatter(
-    design: Design, expected: Float[Array, " lm"], *, scatter: Distribution = dist.LogNormal(-0.7, 1.0)
+    design: Design,
+    trend: Float[Array, " lm"],
+    shared: Float[Array, " lm"],
+    *,
+    scatter_ratio: Distribution = dist.LogNormal(-0.7, 1.0),
 ) -> Float[Array, " lm"]:
-    r"""Ability of each LM around what is expected of it: :math:`\theta_i \sim N(g_i + u_i, \tau)`.
+    r"""Ability of each LM around what is expected of it: :math:`\theta_i \sim N(\beta g_i + u_i, \tau)`.
+
+    The unit of ability is set here: :math:`\beta^2 + \tau^2 = 1`, so that LMs whose x has standard deviation one
+    have abilities of standard deviation one, whether the trend explains much of it or nothing. A unit tied to the
+    trend alone would stretch without bound where the trend is weak.
 
     Parameters
     ----------
     design : Design
         The table.
-    expected : Float[Array, " lm"]
-        Trend and shared effects.
-    scatter : Distribution
-        :math:`\tau`, in standard deviations of x: 1 means that LMs of the same x differ as much among
-        themselves as the trend moves over one standard deviation of x. Its tail is heavy, since a trend that
-        explains nothing is, on this scale, a scatter without bound.
+    trend, shared : Float[Array, " lm"]
+        The trend with slope one in standardised x, and the deviations that several LMs share.
+    scatter_ratio : Distribution
+        :math:`\tau / \beta`: 1 means that LMs of the same x differ as much among themselves as the trend moves
+        over one standard deviation of x.
     """
-    return independent("ability", design.lms, sample("scatter", scatter), loc=expected)
+    ratio = sample("scatter_ratio", scatter_ratio)
+    slope = numpyro.deterministic("slope", 1.0 / jnp.sqrt(1.0 + ratio**2))
+    spread = numpyro.deterministic("scatter", ratio * slope)
+    expected = numpyro.deterministic("trend", slope * trend)
+    return independent("ability", design.lms, spread, loc=expected + shared)
 
 
-def standard_scatter(design: Design, expected: Float[Array, " lm"]) -> Float[Array, " lm"]:
+def standard_scatter(design: Design, trend: Float[Array, " lm"], shared: Float[Array, " lm"]) -> Float[Array, " lm"]:
     r"""Ability where no trend gives it a unit: :math:`\sum_i \theta_i = 0` with standard deviation one.
 
     A single LM has nothing to sum to zero with; its ability is standard normal, told apart from the mean
@@ -71,7 +81,7 @@ def standard_scatter(design: Design, expected: Float[Array, " lm"]) -> Float[Arr
         residual = independent("residual", design.lms, jnp.asarray(1.0))
     else:
         residual = contrasts("residual", design.lms, 1.0)
-    ability: Array = numpyro.deterministic("ability", expected + residual)
+    ability: Array = numpyro.deterministic("ability", trend + shared + residual)
     return ability
 
 
@@ -88,7 +98,7 @@ def deviation(
     design : Design
         The table.
     deviation_scale : Distribution
-        Standard deviation of :math:`\delta` before the constraint, in standard deviations of x.
+        Standard deviation of :math:`\delta` before the constraint, in units of ability.
     """
     if design.n_eligible < 2:
         return 0.0
@@ -121,7 +131,7 @@ def drift(design: Design, *, drift_scale: Distribution = dist.HalfNormal(0.25)) 
     design : Design
         The table.
     drift_scale : Distribution
-        Standard deviation of :math:`\gamma` over benchmarks, as a share of the slope of the trend.
+        Standard deviation of :math:`\gamma` over benchmarks: units of ability per standard deviation of x.
     """
     if design.n_benchmarks < 2 or not design.scaled:
         return 0.0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+import jax.numpy as jnp
 import numpyro
 from jaxtyping import Array
 from numpyro.distributions import Distribution
@@ -26,7 +27,7 @@ class Model:
     .. math::
 
         \mu_{ij} = c_j + (1 - c_j)\,\mathrm{logistic}(a_j(\theta_i + \delta_{ik} + \gamma_k x_i - b_j)),
-        \qquad \theta_i \sim N(g(x_i) + \textstyle\sum u_{\mathrm{group}(i)}, \tau)
+        \qquad \theta_i \sim N(\beta g(x_i) + \textstyle\sum u_{\mathrm{group}(i)}, \tau)
 
     A model is a NumPyro model: call it with a `Design`. Given responses it is the joint density, without them
     the simulator, and with some sites set to posterior draws the forecast.
@@ -38,8 +39,8 @@ class Model:
     shared : tuple of callable
         Deviations that several LMs share, one value per LM.
     residual : callable, optional
-        How abilities lie around their expectation. `effects.scatter` with a trend, which gives ability its
-        unit; `effects.standard_scatter` without one.
+        How abilities lie around trend and shared deviations, and what their unit is: `effects.scatter` with a
+        trend, `effects.standard_scatter` without one.
     departures : tuple of callable
         What an LM has beyond its ability on single benchmarks, one value per LM and benchmark.
     curve : Curve
@@ -75,11 +76,9 @@ class Model:
 
     def __call__(self, design: Design) -> None:
         """Draw, or condition on, everything the design speaks of."""
-        expected = self._draw(self.trend, design)
-        numpyro.deterministic("trend", expected)
-        for effect in self.shared:
-            expected = expected + self._draw(effect, design)
-        ability = self._draw(self.residuals, design, expected)
+        trend = self._draw(self.trend, design)
+        shared = sum((self._draw(effect, design) for effect in self.shared), jnp.zeros(design.lms.size))
+        ability = self._draw(self.residuals, design, trend, shared)
         total = ability[design.lm]
         for departure in self.departures:
             total = total + _at_cells(self._draw(departure, design), design)

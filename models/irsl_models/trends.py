@@ -1,8 +1,8 @@
 r"""Ability expected at x: the trend :math:`g(x)`, one function each.
 
-x is standardised over the calibration LMs, and every trend has slope one there (at the centre, or on average).
-That fixes location and scale of ability by construction: how strongly scores follow x is carried by the
-discriminations, and how far LMs lie from the trend by ``scatter``, in units of one standard deviation of x.
+x is standardised over the calibration LMs, and every trend has slope one there (at the centre, or on average): it
+gives the form, and `effects.scatter` the share of ability that follows it. That fixes location and scale of ability
+by construction, on the side of the LMs; how strongly scores follow ability is carried by the discriminations.
 
 A trend is a function of the design whose keywords are its priors; each keyword is the name of a sample site.
 """
