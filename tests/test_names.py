@@ -88,4 +88,4 @@ def test_what_a_file_cannot_name_says_the_way_out() -> None:
         names.to_dict(bi.Model(trend=cubic))
     truncated = dist.TruncatedNormal(0.0, 1.0, low=0.0)
     with pytest.raises(bi.InputError, match="Give the prior as a plain distribution"):
-        names.to_dict(bi.Model().with_priors(scatter=truncated))
+        names.to_dict(bi.Model().with_priors(scatter_ratio=truncated))
