@@ -22,8 +22,8 @@ def evaluate(
     """Run the model once per posterior draw and read off some sites.
 
     Sites in `sites` are set to the draw; every other site the design asks for (new LMs, new responses) is drawn
-    from the model given them. Draws are taken a chunk at a time; chunks change nothing, for each draw has a
-    random key of its own.
+    from the model given them. Draws are taken a chunk at a time, which changes nothing beyond rounding, for each
+    draw has a random key of its own.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 r"""What else ability is made of: scatter, groups, benchmark deviations and drifts, one function each.
 
-Three kinds. *Shared* effects give one value per LM; a *residual* draws ability around trend and shared effects. *Departures* give one value per LM and benchmark and are
-added to ability where that benchmark is answered.
+Three kinds. *Shared* effects give one value per LM; a *residual* draws ability around trend and shared effects.
+*Departures* give one value per LM and benchmark and are added to ability where that benchmark is answered.
 """
 
 from __future__ import annotations

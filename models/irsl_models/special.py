@@ -11,6 +11,9 @@ from jaxtyping import Array, Float
 
 _SHIFT = 8
 _HALF_LOG_TWO_PI = 0.9189385332046727
+# Bernoulli numbers of the two asymptotic series.
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
 
 
 @jax.custom_jvp
@@ -23,18 +26,12 @@ def log_gamma(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     3.1781
     """
     low = x < _SHIFT
-    small = jnp.where(low, x, 1.0)
-    rising = small
-    for step in range(1, _SHIFT):
-        rising = rising * (small + step)
     z = jnp.where(low, x + _SHIFT, x)
     inverse = 1.0 / z
     square = inverse * inverse
-    tail = inverse * (
-        1 / 12
-        - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square * (1 / 1188 - square * 691 / 360360))))
-    )
+    tail = inverse * _horner(_STIRLING, square)
     stirling = (z - 0.5) * jnp.log(z) - z + _HALF_LOG_TWO_PI + tail
+    rising, _ = _rising(jnp.where(low, x, 1.0))
     return stirling - jnp.where(low, jnp.log(rising), 0.0)
 
 
@@ -48,16 +45,27 @@ def digamma(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     -0.5772
     """
     low = x < _SHIFT
-    small = jnp.where(low, x, 1.0)
-    shifted = sum(1.0 / (small + step) for step in range(_SHIFT))
     z = jnp.where(low, x + _SHIFT, x)
     inverse = 1.0 / z
     square = inverse * inverse
-    tail = square * (
-        1 / 12
-        - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square * (1 / 132 - square * 691 / 32760))))
-    )
-    return jnp.log(z) - 0.5 * inverse - tail - jnp.where(low, shifted, 0.0)
+    tail = square * _horner(_DIGAMMA, square)
+    rising, slope = _rising(jnp.where(low, x, 1.0))
+    return jnp.log(z) - 0.5 * inverse - tail - jnp.where(low, slope / rising, 0.0)
+
+
+def _rising(x: Array) -> tuple[Array, Array]:
+    """Rising factorial x (x + 1) ... (x + 7) and its derivative, by pairs from both ends: one division serves all."""
+    pair = x * (x + 7.0)
+    second, third, fourth = pair + 6.0, pair + 10.0, pair + 12.0
+    outer, inner = pair * second, third * fourth
+    return outer * inner, (2.0 * x + 7.0) * ((pair + second) * inner + (third + fourth) * outer)
+
+
+def _horner(coefficients: tuple[float, ...], x: Array) -> Array:
+    value = jnp.full_like(x, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        value = value * x + coefficient
+    return value
 
 
 log_gamma.defjvps(lambda tangent, _, x: digamma(x) * tangent)
