@@ -5,7 +5,7 @@ PYTHONS ?= python3.13 python3.12 python3 python
 RECENT_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))
 BIN := .venv/bin
 
-.PHONY: test demo lint format types layers wheel .venv
+.PHONY: test demo lint format types layers wheel notebooks .venv
 
 test: .venv
 	$(BIN)/pytest -n 2 --dist loadgroup
@@ -29,6 +29,9 @@ layers: .venv
 
 wheel: .venv
 	$(BIN)/pytest -m wheel tests/test_packaging.py
+
+notebooks: .venv
+	$(BIN)/pytest -p no:doctest --override-ini testpaths=notebooks --nbmake notebooks
 
 .venv: .venv/ready
 

@@ -100,8 +100,10 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert version("bayes-irsl").count(".") == 2
 
 
-# see the comment in irsl_models
-@pytest.mark.parametrize("first", ["irsl_models", "bayes_irsl.engines.nuts", "bayes_irsl.studies.recovery", "bayes_irsl.storage"])
+# ArviZ leaves a lazily loaded numpyro behind; `irsl_models` says what is done about it.
+@pytest.mark.parametrize(
+    "first", ["irsl_models", "bayes_irsl.engines.nuts", "bayes_irsl.studies.recovery", "bayes_irsl.storage"]
+)
 def test_numpyro_is_whole_after_arviz(first: str) -> None:
     code = f"import arviz_stats, {first}, numpyro; print(numpyro.distributions.distribution.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
