@@ -25,7 +25,7 @@ DAYS = ("2026-06-30", "2026-12-31")
 HORIZON = "2028-12-31"
 LEVEL = 0.8
 SHOWN = 8
-ENGINE = NUTS(draws=1000, warmup=500, chains=4)
+ENGINE = NUTS(draws=1500, warmup=500, chains=4)
 
 
 def run(out: Path, echo: Callable[[str], None], *, progress: bool = False) -> bool:

@@ -54,7 +54,7 @@ class NUTS:
     draws: int = 1000
     warmup: int = 500
     chains: int = 4
-    target_accept: float = 0.9
+    target_accept: float = 0.85
     max_tree_depth: int = 10
 
     @property
