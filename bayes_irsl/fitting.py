@@ -293,7 +293,8 @@ def _check_one_lm(model: Model, population: encoding.Population) -> None:
 
 def _model_notes(model: Model, design: Design) -> list[str]:
     """Say where the data leave a part of the model to its prior."""
-    notes = []
+    sites = structure(model, design)
+    notes = [f"prior {name}: this table leaves the model without it" for name in model.priors if name not in sites]
     if effects.deviation in model.departures and design.n_eligible < 2:
         notes.append(
             "no benchmark deviation: it needs two benchmarks with at least "

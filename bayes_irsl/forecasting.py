@@ -11,7 +11,6 @@ import xarray as xr
 from bayes_irsl import encoding, prediction
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.fitting import Fit, double_precision, unseen
-from irsl_models import trends
 
 
 def forecast(
@@ -169,14 +168,13 @@ def _check(fit: Fit, lms: pd.DataFrame) -> None:
     for name in sorted(set(names) & set(fit.responses.lms["lm"])):
         way_out = "Use predict for LMs of the fit, or give the new one another name"
         faults.append(Fault("new LMs", "id", "this LM is in the fit", way_out, name))
-    if fit.axis is None:
-        rule = "the fit has no scaling variable, so nothing tells new LMs apart"
-        if fit.model.trend is not trends.none:
-            faults.append(Fault("fit", "trend", rule, "Fit with x"))
-    elif fit.axis.name not in lms:
+    if len(fit.responses.lms) == 1:
+        rule = "1 LM in the fit says nothing of how LMs differ"
+        faults.append(Fault("fit", "design", rule, "Fit at least two LMs"))
+    if fit.axis is not None and fit.axis.name not in lms:
         rule = f"there is no column {fit.axis.name}, the scaling variable of the fit"
         faults.append(Fault("new LMs", "column", rule, f"Give {fit.axis.name} for each new LM"))
-    elif np.isnan(values := fit.axis.transformed(lms[fit.axis.name])).any():
+    elif fit.axis is not None and np.isnan(values := fit.axis.transformed(lms[fit.axis.name])).any():
         missing = ", ".join(names[np.isnan(values)])
         faults.append(Fault("new LMs", "x", f"{fit.axis.name} is missing", "Give it for each new LM", missing))
     if faults:

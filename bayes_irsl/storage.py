@@ -20,7 +20,7 @@ from bayes_irsl.fitting import Fit
 from bayes_irsl.responses import Responses
 from irsl_models import Model
 
-FORMAT = 1
+FORMAT = 2
 
 
 def save(fit: Fit, path: str | Path) -> None:
@@ -97,6 +97,18 @@ def load(path: str | Path) -> Fit:
     if int(attrs["format_version"]) > FORMAT:
         rule = "it was written by a later version of bayes-irsl"
         raise InputError(Fault(str(path), "file", rule, "Upgrade bayes-irsl", str(attrs["format_version"])))
+    if int(attrs["format_version"]) < FORMAT:
+        rule = "it was written by an earlier version of bayes-irsl"
+        raise InputError(Fault(str(path), "file", rule, "Fit again", str(attrs["format_version"])))
+    try:
+        return _assembled(tree, attrs)
+    except (KeyError, ValueError, TypeError) as problem:
+        rule = "a part of the saved fit is missing or damaged"
+        raise InputError(Fault(str(path), "file", rule, "Fit again")) from problem
+
+
+def _assembled(tree: xr.DataTree, attrs: dict[str, Any]) -> Fit:
+    """Put a fit together from what its file holds."""
     axis = json.loads(attrs.pop("axis"))
     responses = Responses(
         cells=_to_frame(tree["observed_data"].to_dataset()),

@@ -55,7 +55,7 @@ def check_target(path: Path, endings: Iterable[str], inputs: Iterable[Path] = ()
         raise fault(f"there is no folder {path.parent}", "Make it first, or write elsewhere")
     if not os.access(path.parent, os.W_OK):
         raise fault(f"nothing can be written into {path.parent}", "Write elsewhere, or change its rights")
-    if any(path.exists() and given.exists() and path.samefile(given) for given in inputs):
+    if any(path.resolve() == given.resolve() for given in inputs):
         raise fault("the file is an input of this command and would be lost", "Give the result another name")
 
 

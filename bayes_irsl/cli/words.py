@@ -119,6 +119,9 @@ def model_of(
         notes.append(note)
     else:
         chosen_trend = part("trend", names.TRENDS, trend, later=("chinchilla", "broken", "gp"))
+        if x is None and trend != "none":
+            rule = "a trend needs a scaling variable"
+            raise InputError(Fault("option trend", "option", rule, "Give --x NAME, or take --trend none", trend))
     chosen_likelihood = None
     if likelihood != "auto":
         chosen_likelihood = part("likelihood", {"auto": None, **names.LIKELIHOODS}, likelihood)

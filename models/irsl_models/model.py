@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpyro
 from jaxtyping import Array
 from numpyro.distributions import Distribution
+from numpyro.distributions.constraints import real
 
 from irsl_models import curves, effects, trends
 from irsl_models.curves import Curve, Items, logit_mean
@@ -54,8 +55,8 @@ class Model:
     --------
     >>> import numpyro.distributions as dist
     >>> model = Model(trend=trends.power, curve=curves.three_pl, likelihood=likelihoods.beta)
-    >>> model.with_priors(curvature=dist.HalfNormal(0.1)).to_dict()["priors"]
-    {'curvature': 'HalfNormal(scale=0.1)'}
+    >>> model.with_priors(curvature=dist.HalfNormal(0.1)).keywords()["curvature"].scale
+    0.1
     """
 
     trend: Part = trends.linear
@@ -73,6 +74,8 @@ class Model:
         for name in self.priors:
             if name not in known:
                 raise TypeError(f"this model has no prior {name!r}; it has: {', '.join(sorted(known))}")
+            if self.priors[name].support is real and known[name].support is not real:
+                raise TypeError(f"the prior of {name!r} reaches below zero, where the site has no meaning")
 
     def __call__(self, design: Design) -> None:
         """Draw, or condition on, everything the design speaks of."""

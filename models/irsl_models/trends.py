@@ -30,7 +30,7 @@ def none(design: Design) -> Float[Array, " lm"]:
     Examples
     --------
     >>> from irsl_models import Model, trends
-    >>> Model(trend=trends.none).name("trend")
+    >>> Model(trend=trends.none).trend.__name__
     'none'
     """
     return jnp.zeros(design.lms.size)
@@ -44,7 +44,7 @@ def linear(design: Design) -> Float[Array, " lm"]:
     Examples
     --------
     >>> from irsl_models import Model, trends
-    >>> Model(trend=trends.linear).name("trend")
+    >>> Model(trend=trends.linear).trend.__name__
     'linear'
     """
     return _trended(design, design.x)
@@ -66,7 +66,7 @@ def power(design: Design, *, curvature: Distribution = dist.HalfNormal(0.3)) -> 
     Examples
     --------
     >>> from irsl_models import Model, trends
-    >>> Model(trend=trends.power).name("trend")
+    >>> Model(trend=trends.power).trend.__name__
     'power'
     """
     rate: Array = sample("curvature", curvature)
@@ -98,7 +98,7 @@ def random_walk(design: Design, *, walk_scale: Distribution = dist.LogNormal(-1.
     Examples
     --------
     >>> from irsl_models import Model, trends
-    >>> Model(trend=trends.random_walk).name("trend")
+    >>> Model(trend=trends.random_walk).trend.__name__
     'random_walk'
     """
     knots = design.knots
