@@ -43,7 +43,7 @@ class Axis:
     low, high : float
         Smallest and largest f.
     n_values : int
-        Number of different values; a curved trend needs at least 3.
+        Number of different values; a curved trend needs at least 4.
 
     Examples
     --------
