@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -97,25 +98,29 @@ def design(
     pools, n_pools = _numbered(sizes >= FEWEST_ITEMS_FOR_POOLING)
     answered = np.vstack([population.answered, np.tile(sizes, (new, 1))])[:, eligible >= 0].astype(float)
     guessing, n_guessing = _numbered(guessable)
+    # NumPy's out here; they become JAX's where the model runs.
+    arrays: dict[str, Any] = {
+        "lm": np.asarray(lm, dtype=np.int32),
+        "item": np.asarray(item, dtype=np.int32),
+        "benchmark": population.benchmark.astype(np.int32),
+        "x": np.nan_to_num(x),
+        "untrended": numbers.astype(np.int32),
+        "chance": np.where(guessable, population.chance, 0.0),
+        "guessing": guessing,
+        "pool": pools[population.benchmark],
+        "spread": answered / np.maximum(answered.sum(1, keepdims=True), 1.0),
+        "eligible": eligible,
+        "score": score,
+        "successes": successes,
+        "trials": trials,
+    }
     return Design(
-        lm=np.asarray(lm, dtype=np.int32),
-        item=np.asarray(item, dtype=np.int32),
-        benchmark=population.benchmark.astype(np.int32),
-        x=np.nan_to_num(x),
-        untrended=numbers.astype(np.int32),
-        chance=np.where(guessable, population.chance, 0.0),
-        guessing=guessing,
-        pool=pools[population.benchmark],
-        spread=answered / np.maximum(answered.sum(1, keepdims=True), 1.0),
-        eligible=eligible,
+        **arrays,
         groupings=tuple(
             _grouping(name, groups, newcomers.groups[name] if newcomers else ())
             for name, groups in population.groups.items()
         ),
         knots=_knots(x, known),
-        score=score,
-        successes=successes,
-        trials=trials,
         lms=Dim(known, new),
         untrended_lms=Dim(int(untrended[:known].sum()), int(untrended[known:].sum())),
         n_items=len(population.items),
@@ -143,8 +148,9 @@ def _grouping(name: str, known: Sequence[str], new: Sequence[str]) -> Grouping:
     levels += sorted(set(new) - set(levels))
     code = {level: index for index, level in enumerate(levels)}
     n_known = len(set(known))
+    codes: Any = np.asarray([code[level] for level in (*known, *new)], dtype=np.int32)
     return Grouping(
-        code=np.asarray([code[level] for level in (*known, *new)], dtype=np.int32),
+        code=codes,
         name=name,
         dim=Dim(n_known, len(levels) - n_known),
     )
@@ -160,10 +166,13 @@ def _knots(x: np.ndarray, known: int) -> Knots:
     before = int(np.ceil(max(0.0, -place.min()) - 1e-9))
     after = int(np.ceil(max(0.0, place.max() - (count - 1)) - 1e-9))
     left = np.clip(np.floor(place).astype(int), -before, count + after - 2)
+    arrays: dict[str, Any] = {
+        "left": (left + before).astype(np.int32),
+        "weight": np.clip(place - left, 0.0, 1.0),
+        "spacing": np.asarray(spacing),
+    }
     return Knots(
-        left=(left + before).astype(np.int32),
-        weight=np.clip(place - left, 0.0, 1.0),
-        spacing=np.asarray(spacing),
+        **arrays,
         dim=Dim(count, after),
         before=before,
     )
