@@ -28,7 +28,7 @@ def score_forecast(truth: np.ndarray, draws: np.ndarray) -> pd.DataFrame:
     --------
     >>> draws = np.linspace(0.0, 1.0, 101)[:, None]
     >>> score_forecast(np.array([0.5]), draws).round(3).to_dict("records")[0]["crps"]
-    0.082
+    0.084
     """
     q05, q25, q50, q75, q95 = np.quantile(draws, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
     return pd.DataFrame(

@@ -122,8 +122,9 @@ def draws_table(draws: xr.Dataset, by: Literal["item", "benchmark"] = "item", ki
     >>> coords = {"lm": ("cell", ["a"]), "item": ("cell", ["q"]), "benchmark": ("cell", ["b"])}
     >>> values = np.linspace(0.0, 1.0, 1001).reshape(1, 1001, 1)
     >>> draws = xr.Dataset({"score": (("chain", "draw", "cell"), values)}, coords=coords)
-    >>> draws_table(draws.set_index(cell=["lm", "item"])).iloc[500].tolist()
-    ['a', 'q', 500, 0.5]
+    >>> draws_table(draws.set_index(cell=["lm", "item"])).iloc[500].to_dict() == {
+    ...     "lm": "a", "item": "q", "draw": 500, "value": 0.5}
+    True
     """
     keys, values = collect(draws, by, kind)
     if len(values) < FEWEST_DRAWS_TO_HAND_ON:

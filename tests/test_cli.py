@@ -247,7 +247,7 @@ def test_fit_saves_a_fit(fitted: tuple[Path, int], run: Run) -> None:
         (["--engine", "hmc"], "option engine, value 'hmc': it is not offered yet. Give one of nuts, svi"),
         (["--engine", "svi", "--chains", "2"], "svi takes independent draws and has no chains"),
         (["--prior.slop", "HalfNormal(1)"], "The model has deviation_scale, drift_scale"),
-        (["--x", "x", "--prior.scatter", "HalfNormal"], "option prior.scatter, value 'HalfNormal'"),
+        (["--x", "x", "--prior.scatter_ratio", "HalfNormal"], "option prior.scatter_ratio, value 'HalfNormal'"),
         (["--draws", "0"], "--draws"),
     ],
 )

@@ -81,7 +81,10 @@ def test_scores_of_benchmarks_are_means_over_their_items(fit: Fit) -> None:
     ax = scores(fit, ["benchmark-1"], by="benchmark").axes[0]
     items = fit.responses.items
     inside = fit.responses.cells["item"].isin(items.loc[items["benchmark"] == "benchmark-1", "item"])
-    means = fit.responses.cells[inside].groupby("lm")["score"].mean()
+    groups = fit.responses.cells[inside].groupby("lm")["score"]
+    # An LM that answered only some of the items has no point: its mean would be of other items.
+    means = groups.mean()[groups.size() == 4]
+    assert 0 < len(means) < 24
     np.testing.assert_allclose(drawn_points(ax)[0][:, 1], means)
 
 
@@ -151,8 +154,10 @@ def test_every_figure_of_the_catalogue_is_a_figure(fit: Fit) -> None:
         figure = draw(fit)
         figure.canvas.draw()
         assert figure.axes
-    # The last of them has a panel for each of the first six items: all have as many responses.
-    assert [ax.get_title(loc="left") for ax in figure.axes] == [f"item-0{place}" for place in range(6)]
+    # The last of them has a panel for each of the six items with the most responses.
+    counts = fit.responses.cells["item"].value_counts()
+    shown = counts[[ax.get_title(loc="left") for ax in figure.axes]]
+    assert shown.tolist() == counts.iloc[:6].tolist()
 
 
 def test_items_with_most_responses_come_first(fit: Fit) -> None:

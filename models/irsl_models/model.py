@@ -54,6 +54,7 @@ class Model:
     Examples
     --------
     >>> import numpyro.distributions as dist
+    >>> from irsl_models import likelihoods
     >>> model = Model(trend=trends.power, curve=curves.three_pl, likelihood=likelihoods.beta)
     >>> model.with_priors(curvature=dist.HalfNormal(0.1)).keywords()["curvature"].scale
     0.1
