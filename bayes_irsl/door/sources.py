@@ -108,8 +108,11 @@ def load_table(source: Source, role: Role, sep: str | None = None) -> Table:
     if isinstance(source, pd.DataFrame):
         return _typed_table(source, role, f"the table of {role}")
     path = Path(source)
+    if path.is_dir():
+        raise InputError(Fault(str(path), "file", "it is a folder", "Name a file in it"))
     if not path.is_file():
-        raise InputError(Fault(str(path), "file", "there is no such file", "Check the path"))
+        rule = "it is not a regular file" if path.exists() else "there is no such file"
+        raise InputError(Fault(str(path), "file", rule, "Check the path"))
     suffix = path.suffix.lower()
     if suffix in SEPARATORS:
         return _read_csv(path, role, sep or SEPARATORS[suffix])
