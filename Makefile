@@ -31,7 +31,7 @@ wheel: .venv
 	$(BIN)/pytest -m wheel tests/test_packaging.py
 
 notebooks: .venv
-	$(BIN)/pytest -p no:doctest --override-ini testpaths=notebooks --nbmake notebooks
+	$(BIN)/pytest --override-ini addopts= --nbmake notebooks
 
 .venv: .venv/ready
 
