@@ -11,6 +11,7 @@ from bayes_irsl import datasets
 from bayes_irsl.diagnostics import diagnose, failed
 from bayes_irsl.door.design_report import report
 from bayes_irsl.engines.nuts import NUTS
+from bayes_irsl.files import replacing
 from bayes_irsl.fitting import Fit, fit
 from bayes_irsl.forecasting import forecast
 from bayes_irsl.milestones import best_scores, passing_dates, records
@@ -60,7 +61,8 @@ def run(out: Path, echo: Callable[[str], None], *, progress: bool = False) -> bo
     _table(best_scores(record, DAYS), out / "best_new_lm.csv", "The best LM by then (90% intervals)", echo)
     _table(passing_dates(record, LEVEL), out / "passing.csv", f"When the best LM passes {LEVEL:.0%}", echo)
     for name, draw in FIGURES.items():
-        draw(fitted).savefig(out / f"{name}.png", dpi=120)
+        with replacing(out / f"{name}.png") as unfinished:
+            draw(fitted).savefig(unfinished, dpi=120)
     echo(f"Everything is in {out}: frontier.nc is the fit, for forecast, predict, diagnose and plot.")
     return not failed(checks)
 
@@ -80,5 +82,6 @@ def busiest(fitted: Fit) -> list[str]:
 
 
 def _table(table: pd.DataFrame, path: Path, title: str, echo: Callable[[str], None]) -> None:
-    table.to_csv(path, index=False, float_format="%.4g")
+    with replacing(path) as unfinished:
+        table.to_csv(unfinished, index=False, float_format="%.4g")
     echo(f"\n{title}\n{table.round(3).to_string(index=False)}")

@@ -1,8 +1,8 @@
 """The scale of reported quantities: abilities of the calibration LMs have mean 0 and standard deviation 1.
 
-Inside a model ability is counted in the unit of the trend. Reports use one affine map per posterior draw, which
-takes the abilities of the calibration LMs to mean 0 and standard deviation 1 and everything else along with
-them; no expected score changes. Chains and refits then speak of the same scale.
+Inside a model the unit of ability is that of its population, not of the LMs at hand. Reports use one affine map per
+posterior draw, which takes the abilities of the calibration LMs to mean 0 and standard deviation 1 and everything
+else along with them; no expected score changes. Chains and refits then speak of the same scale.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import xarray as xr
 from bayes_irsl import names
 from bayes_irsl.covariates import Axis
 from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.files import replacing
 from bayes_irsl.fitting import Fit
 from bayes_irsl.responses import Responses
 from irsl_models import Model
@@ -69,12 +68,8 @@ def save(fit: Fit, path: str | Path) -> None:
         "response_notes": json.dumps(fit.responses.notes),
         "missing": fit.responses.missing,
     }
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
+    with replacing(path) as unfinished:
         tree.to_netcdf(unfinished, engine="h5netcdf")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def load(path: str | Path) -> Fit:

@@ -59,7 +59,6 @@ def test_the_changelog_knows_the_version(project: Any) -> None:
     assert f"## [{project['project']['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
 def test_make_names_the_python_it_needs(tmp_path: Path) -> None:
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,18 +57,6 @@ def check_target(path: Path, endings: Iterable[str], inputs: Iterable[Path] = ()
         raise fault(f"nothing can be written into {path.parent}", "Write elsewhere, or change its rights")
     if any(path.resolve() == given.resolve() for given in inputs):
         raise fault("the file is an input of this command and would be lost", "Give the result another name")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a place to write to, which takes the place of `path` once everything is written."""
-    target = path.resolve()  # behind a link: the link stays
-    unfinished = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
-    try:
-        yield unfinished
-        os.replace(unfinished, target)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bayes_irsl.cli.output import FIGURE_ENDINGS, check_target, replacing, say
+from bayes_irsl.cli.output import FIGURE_ENDINGS, check_target, say
 from bayes_irsl.cli.words import part
+from bayes_irsl.files import replacing
 
 EXAMPLE = "Example: bayes-irsl plot fit.nc scores --out scores.png"
 

@@ -106,7 +106,6 @@ def read_responses(
     if len(parts) > 1:
         if not allow_disconnected:
             raise InputError(_disconnected(draft.responses.file, cells))
-        notes.append(components_text(parts))
         choices["allow_disconnected"] = {"parts": len(parts)}
     found_lms = describe_lms(draft, cells["lm"].unique())
     found_items = describe_items(draft, cells["item"].unique())

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from numpyro import handlers
 from numpyro.distributions import biject_to
 from numpyro.infer.util import compute_log_probs, potential_energy
 
 from bayes_irsl import encoding
+from bayes_irsl.engines.base import structure as structure
 from irsl_models import Design, Model
 
 # Beyond three standard deviations, equal values, and one LM without x.
@@ -45,18 +45,6 @@ def as_float32(table: Design) -> Design:
 
     converted: Design = jax.tree.map(convert, table)
     return converted
-
-
-def structure(model: Model, table: Design) -> dict[str, Any]:
-    """Sites of a model, without computing anything."""
-    sites: dict[str, Any] = {}
-
-    def run(table: Design) -> None:
-        with handlers.seed(rng_seed=0):
-            sites.update(handlers.trace(model).get_trace(table))
-
-    jax.eval_shape(run, table)
-    return sites
 
 
 def sampled(model: Model, table: Design) -> dict[str, Any]:

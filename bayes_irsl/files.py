@@ -1,0 +1,30 @@
+"""Files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a place to write to, which takes the place of `path` once everything is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> kept = Path(tempfile.mkdtemp()) / "table.csv"
+    >>> with replacing(kept) as unfinished:
+    ...     _ = unfinished.write_text("lm,item,score")
+    >>> kept.read_text()
+    'lm,item,score'
+    """
+    target = path.resolve()  # behind a link: the link stays
+    unfinished = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
+    try:
+        yield unfinished
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
