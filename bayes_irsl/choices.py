@@ -12,8 +12,6 @@ from irsl_models.model import Part
 
 MOST_CELLS_FOR_NUTS = 100_000
 """Above this many cells NUTS takes more than a few minutes on two cores."""
-FEWEST_VALUES_FOR_CURVE = 4
-"""A trend that bends needs as many different values of x as it has shape."""
 
 
 def choose_engine(responses: Responses) -> tuple[Engine, str]:
@@ -70,7 +68,7 @@ def choose_trend(axis: Axis | None) -> tuple[Part, str]:
         return trends.none, "trend none: no scaling variable"
     if axis.how != "date":
         return trends.linear, f"trend linear: over {axis.name}"
-    if axis.n_values < FEWEST_VALUES_FOR_CURVE:
+    if axis.is_short:
         return trends.linear, f"trend linear: {axis.n_values} dates are too few for random_walk"
     return trends.random_walk, f"trend random_walk: {axis.name} holds dates, and the field moves unevenly"
 

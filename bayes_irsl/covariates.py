@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayes_irsl.door.numerals import MISSING_MARKS, Numerals, Problem, plain_text
 from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.numerals import MISSING_MARKS, Numerals, Problem, plain_text
 from bayes_irsl.responses import Responses
-from bayes_irsl.scaling_values import HOWS, How, is_iso_date, transform, untransform
+from bayes_irsl.scaling_values import HOWS, UNITS, How, is_iso_date, transform, untransform
+from bayes_irsl.wording import counted, listed
 
 LOG10_NAMES = frozenset(
     {
@@ -21,6 +22,8 @@ LOG10_NAMES = frozenset(
     }
 )
 """Names that are taken on the log10 scale unless the user says otherwise."""
+FEWEST_VALUES_FOR_CURVE = 4
+"""A trend that bends needs as many different values of x as it has shape."""
 
 MissingX = Literal["error", "no-trend", "drop"]
 Floats = NDArray[np.float64]
@@ -43,7 +46,7 @@ class Axis:
     low, high : float
         Smallest and largest f.
     n_values : int
-        Number of different values; a curved trend needs at least 4.
+        Number of different values; a curved trend needs at least `FEWEST_VALUES_FOR_CURVE`.
 
     Examples
     --------
@@ -68,11 +71,21 @@ class Axis:
         InputError
             If a value has no place on this axis, such as 0 on the log10 scale.
         """
-        out, problems = transform(list(values), self.how, self.name, Numerals())
+        out, problems = transform(list(values), self.how, Numerals())
         if problems:
             shown = list(values)
-            raise InputError(*(_fault(self.name, p, plain_text(shown[row])) for row, p in problems.items()))
+            raise InputError(*(_fault("x", row, self.name, p, shown[row]) for row, p in problems.items()))
         return out
+
+    def missing_or_wrong(self, lms: pd.DataFrame) -> list[Fault]:
+        """Faults of new LMs that have no place on this axis; every one of them needs one."""
+        cells = lms[self.name].astype(object).tolist()
+        values, problems = transform(cells, self.how, Numerals())
+        blank = Problem("missing x", "the value is missing, and the trend needs it", "Give it for each new LM")
+        return [
+            _fault(f"new LMs, LM {lms['lm'].iloc[row]}", None, self.name, problems.get(row, blank), cells[row])
+            for row in map(int, np.flatnonzero(np.isnan(values)))
+        ]
 
     def encode(self, values: Sequence[str | float | date | None] | Floats | pd.Series) -> Floats:
         """Standardised values, NaN where missing.
@@ -92,6 +105,23 @@ class Axis:
         """Distance beyond the data in decades, years or the unit of the covariate; 0 within their range."""
         at = self.transformed(values)
         return np.maximum(np.maximum(at - self.high, self.low - at), 0.0)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there are too few values to tell a line from a curve."""
+        return self.n_values < FEWEST_VALUES_FOR_CURVE
+
+    def describe(self) -> str:
+        """Say in a line what the axis spans.
+
+        Examples
+        --------
+        >>> Axis("flops", "log10", centre=21.0, unit=0.5, low=20.0, high=22.0, n_values=3).describe()
+        'flops (log10): 3 different values over 2 decades, too few to tell a line from a curve'
+        """
+        few = ", too few to tell a line from a curve" if self.is_short else ""
+        span = f"{self.high - self.low:.3g} {UNITS[self.how]}"
+        return f"{self.name} ({self.how}): {self.n_values} different values over {span}{few}"
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
@@ -226,7 +256,7 @@ def _read(responses: Responses, name: str, how: How, missing: MissingX) -> tuple
     numerals = Numerals(
         str(responses.choices.get("decimal", ".")), cast("str | None", responses.choices.get("thousands"))
     )
-    values, problems = transform(cells, how, name, numerals)
+    values, problems = transform(cells, how, numerals, name)
     if missing == "error":
         blank = Problem(
             "missing x",
@@ -235,16 +265,14 @@ def _read(responses: Responses, name: str, how: How, missing: MissingX) -> tuple
         )
         problems |= {int(row): blank for row in np.flatnonzero(np.isnan(values)) if int(row) not in problems}
     faults = [
-        _fault(name, problem, plain_text(cells[row]), ids[row], responses.places.get(ids[row]))
+        _fault(f"{responses.places.get(ids[row], 'LMs')}, LM {ids[row]}", None, name, problem, cells[row])
         for row, problem in sorted(problems.items())
     ]
     return values, faults
 
 
-def _fault(name: str, problem: Problem, value: str, lm: str | None = None, place: str | None = None) -> Fault:
-    where = place or "LMs"
-    where = name if lm is None else f"{where}, LM {lm}"
-    return Fault(where, problem.kind, problem.rule, problem.way_out, value, column=name)
+def _fault(where: str, row: int | None, name: str, problem: Problem, value: object) -> Fault:
+    return Fault(where, problem.kind, problem.rule, problem.way_out, plain_text(value), row, name, "row")
 
 
 def _without(responses: Responses, without: NDArray[np.bool_], names: Sequence[str], missing: MissingX) -> Responses:
@@ -256,11 +284,13 @@ def _without(responses: Responses, without: NDArray[np.bool_], names: Sequence[s
             raise InputError(f"no LM has a value of {', '.join(names)}: fill it in, or fit without --x")
         kept = responses.subset(lms=left)
     n_cells = int(responses.cells["lm"].isin(lms).sum())
-    n = f"{len(lms)} {'LM has' if len(lms) == 1 else 'LMs have'} no value of {' or '.join(names)}"
-    shown = ", ".join(lms[:10]) + (", ..." if len(lms) > 10 else "")
-    done = f"left out with {n_cells} cells" if missing == "drop" else "kept with a free ability and no trend"
+    have = "has" if len(lms) == 1 else "have"
+    n = f"{counted(len(lms), 'LM')} {have} no value of {' or '.join(names)}"
+    done = f"left out with {counted(n_cells, 'cell')}" if missing == "drop" else "kept with a free ability and no trend"
     choice = {"policy": missing, "names": list(names), "lms": lms, "cells": n_cells}
-    return replace(kept, notes=(*kept.notes, f"{n}: {done} ({shown})"), choices={**kept.choices, "missing_x": choice})
+    return replace(
+        kept, notes=(*kept.notes, f"{n}: {done} ({listed(lms, 10)})"), choices={**kept.choices, "missing_x": choice}
+    )
 
 
 def _axis(name: str, how: How, values: Floats, n_lms: int) -> Axis:
@@ -269,7 +299,7 @@ def _axis(name: str, how: How, values: Floats, n_lms: int) -> Axis:
     if n_lms < 2:
         raise InputError(f"1 LM: a trend needs at least two LMs with different values of {name}. Fit without --x.")
     if n_values < 2:
-        told = f"{len(known)} LMs have a value of {name}, {n_values} of them different"
+        told = f"{counted(len(known), 'LM')} with a value of {name}, {n_values} of them different"
         raise InputError(f"{told}: a trend needs at least two different values. Fit without --x {name}.")
     centre, unit = float(known.mean()), float(known.std())
     return Axis(name, how, centre, unit, float(known.min()), float(known.max()), n_values)

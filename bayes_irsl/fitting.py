@@ -14,10 +14,10 @@ import pandas as pd
 import xarray as xr
 
 from bayes_irsl import encoding, prediction, reporting
-from bayes_irsl.choices import FEWEST_VALUES_FOR_CURVE, choose_engine, choose_likelihood
-from bayes_irsl.covariates import Axis, MissingX, fit_axis
+from bayes_irsl.choices import choose_engine, choose_likelihood
+from bayes_irsl.covariates import FEWEST_VALUES_FOR_CURVE, Axis, MissingX, fit_axis
 from bayes_irsl.door.design_rules import design_notes
-from bayes_irsl.engines.base import Draws, Engine, structure
+from bayes_irsl.engines.base import Draws, Engine, settings, structure
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.responses import Responses
 from irsl_models import Design, Model, curves, effects, likelihoods, trends
@@ -73,11 +73,6 @@ class Fit:
         x = None if self.axis is None else self.axis.encode(table.lms[self.axis.name])
         return encoding.population(table.cells, table.lms, table.items, x, self.groups)
 
-    @property
-    def design(self) -> Design:
-        """Arrays of the calibration table."""
-        return observed(self.model, self.population, self.responses.cells)
-
 
 def fit(
     model: Model,
@@ -89,6 +84,7 @@ def fit(
     missing_x: MissingX = "error",
     seed: int = 0,
     progress: bool = False,
+    notes: Sequence[str] = (),
 ) -> Fit:
     """Fit a model to responses.
 
@@ -111,6 +107,8 @@ def fit(
         Same seed, same result, on one machine.
     progress : bool
         Show a progress bar.
+    notes : sequence of str
+        How the model came about, kept before what is noted here.
 
     Returns
     -------
@@ -141,20 +139,23 @@ def fit(
         design = observed(model, population, responses.cells)
         draws = engine.run(model, design, seed, progress=progress)
         derived = prediction.evaluate(model, design, draws.sites, reporting.DERIVED, seed)
-    notes = (
+        model_notes = _model_notes(model, design)
+    found = (
+        *notes,
         *responses.notes,
         *trend_notes,
         likelihood_note,
         engine_note,
-        *_model_notes(model, design),
+        *model_notes,
         *design_notes(responses),
         *draws.notes,
     )
     tree = _tree(draws, {**draws.sites, **derived}, population, axis)
     tree.attrs |= {
-        "notes": [note for note in notes if note],
+        "notes": [note for note in found if note],
         "rule": reporting.RULE,
-        "engine": repr(engine),
+        "engine": engine.name,
+        "settings": settings(engine),
         "seed": seed,
         "data_hash": responses.hash(),
         "versions": [f"{name} {importlib.metadata.version(name)}" for name in ("bayes-irsl", "numpyro", "jax")],
@@ -262,10 +263,11 @@ def _scaled(
         note = f"no scaling variable: trend none instead of {model.trend.__name__}"
         return replace(model, trend=trends.none), None, None, responses, (note,)
     axis, encoded, responses = fit_axis(responses, x, missing_x)
-    if model.trend in (trends.power, trends.random_walk) and axis.n_values < FEWEST_VALUES_FOR_CURVE:
+    if model.trend in (trends.power, trends.random_walk) and axis.is_short:
         rule = f"trend {model.trend.__name__} needs {FEWEST_VALUES_FOR_CURVE} different values of {axis.name}"
         raise InputError(Fault("option trend", "option", rule, "Take trend linear", f"{axis.n_values} values"))
-    return model, axis, encoded, responses, ()
+    notes = (axis.describe(),) if axis.is_short and model.trend is not trends.none else ()
+    return model, axis, encoded, responses, notes
 
 
 def _with_likelihood(model: Model, responses: Responses) -> tuple[Model, str]:
@@ -312,7 +314,7 @@ def _tree(
 ) -> xr.DataTree:
     sites = xr.Dataset(
         {
-            name: (("chain", "draw", *(f"{name}_{axis}" for axis in range(value.ndim - 2))), value)
+            name: (("chain", "draw", *(f"{name}_{place}" for place in range(value.ndim - 2))), value)
             for name, value in sorted(draws.sites.items())
         }
     )

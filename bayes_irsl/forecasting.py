@@ -11,6 +11,8 @@ import xarray as xr
 from bayes_irsl import encoding, prediction
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.fitting import Fit, double_precision, unseen
+from bayes_irsl.scaling_values import UNITS
+from bayes_irsl.wording import counted, listed
 
 
 def forecast(
@@ -46,6 +48,7 @@ def forecast(
         Draws with dimensions (chain, draw, cell), cell being (lm, item). ``expected`` is E[score] under the
         model; ``score`` is what one evaluation will report, its noise included. Along cell: benchmark, x, and
         ``extrapolation``, the distance beyond the calibration data in units of x (decades, years, ...).
+        ``attrs["notes"]`` says in words what lies beyond the data: values of x, and groups the fit does not know.
 
     Raises
     ------
@@ -70,7 +73,8 @@ def forecast(
         count=len(lms),
     )
     cells = pd.DataFrame({"lm": np.repeat(names, len(wanted)), "item": np.tile(wanted, len(names))})
-    return _draw(fit, cells, trials, seed, newcomers, lms.assign(lm=names))
+    drawn = _draw(fit, cells, trials, seed, newcomers, lms.assign(lm=names))
+    return drawn.assign_attrs(notes=[*_far_out(fit, lms), *_unknown_groups(fit, lms)])
 
 
 def predict(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None = None, seed: int = 0) -> xr.Dataset:
@@ -174,11 +178,34 @@ def _check(fit: Fit, lms: pd.DataFrame) -> None:
     if fit.axis is not None and fit.axis.name not in lms:
         rule = f"there is no column {fit.axis.name}, the scaling variable of the fit"
         faults.append(Fault("new LMs", "column", rule, f"Give {fit.axis.name} for each new LM"))
-    elif fit.axis is not None and np.isnan(values := fit.axis.transformed(lms[fit.axis.name])).any():
-        missing = ", ".join(names[np.isnan(values)])
-        faults.append(Fault("new LMs", "x", f"{fit.axis.name} is missing", "Give it for each new LM", missing))
+    elif fit.axis is not None:
+        faults += fit.axis.missing_or_wrong(lms)
     if faults:
         raise InputError(*faults)
+
+
+def _far_out(fit: Fit, lms: pd.DataFrame) -> list[str]:
+    """Say how far new LMs lie beyond the calibration data, measured by the width of the data."""
+    if fit.axis is None or not (beyond := fit.axis.extrapolation(lms[fit.axis.name])).any():
+        return []
+    unit = UNITS[fit.axis.how]
+    who = f"{counted(int((beyond > 0).sum()), 'LM')} of {len(lms)}"
+    note = f"beyond the calibration data: {who}, by up to {beyond.max():.3g} {unit} of {fit.axis.name}"
+    width = fit.axis.high - fit.axis.low
+    note += f"; the data span {width:.3g}"
+    return [note + (": so far out the form of the trend decides" if beyond.max() > width else "")]
+
+
+def _unknown_groups(fit: Fit, lms: pd.DataFrame) -> list[str]:
+    notes = []
+    for name in fit.groups:
+        if name in lms:
+            given = lms[name].dropna().astype(str)
+            unknown = sorted(set(given) - set(fit.responses.lms[name].astype(str)) - {""})
+            if unknown:
+                rule = "the fit does not know it: a new group, its deviation drawn like that of any other"
+                notes.append(f"{name} {listed(unknown)}: {rule}")
+    return notes
 
 
 def _items(fit: Fit, items: Sequence[str] | None) -> list[str]:

@@ -72,11 +72,7 @@ def reported(values: Mapping[str, np.ndarray], population: Population, unit: flo
     unit : float
         Standard deviation of x in its own unit (decades, years, ...): slopes are reported per unit of x.
     """
-    ability = np.asarray(values["ability"])
-    if ability.shape[-1] > 1:
-        centre, spread = ability.mean(-1), ability.std(-1)
-    else:
-        centre, spread = np.zeros(ability.shape[:2]), np.ones(ability.shape[:2])
+    centre, spread = centre_and_spread(np.asarray(values["ability"]))
 
     def along(per_draw: np.ndarray, value: np.ndarray) -> np.ndarray:
         return per_draw.reshape(per_draw.shape + (1,) * (value.ndim - 2))
@@ -101,6 +97,20 @@ def reported(values: Mapping[str, np.ndarray], population: Population, unit: flo
         elif name in _UNTOUCHED:
             out[name] = value
     return _labelled(out, population)
+
+
+def centre_and_spread(ability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the map takes to 0 and 1 in every draw; one LM alone stays where it is.
+
+    Examples
+    --------
+    >>> centre, spread = centre_and_spread(np.array([[[1.0, 3.0]]]))
+    >>> centre.item(), spread.item()
+    (2.0, 1.0)
+    """
+    if ability.shape[-1] > 1:
+        return ability.mean(-1), ability.std(-1)
+    return np.zeros(ability.shape[:2]), np.ones(ability.shape[:2])
 
 
 def _labelled(values: Mapping[str, np.ndarray], population: Population) -> xr.Dataset:

@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_irsl.door.numerals import MISSING_MARKS, Numerals, Problem, plain_text
+from bayes_irsl.numerals import MISSING_MARKS, Numerals, Problem, plain_text
 
 How = Literal["log10", "linear", "date"]
 HOWS: tuple[How, ...] = ("log10", "linear", "date")
+UNITS: dict[How, str] = {"log10": "decades", "linear": "units", "date": "years"}
 EPOCH = date(2000, 1, 1)
 DAYS_PER_YEAR = 365.25
 ISO_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -34,7 +35,7 @@ def years(day: date) -> float:
 
 
 def transform(
-    values: Sequence[str | float | date | None], how: How, name: str, numerals: Numerals
+    values: Sequence[str | float | date | None], how: How, numerals: Numerals, name: str | None = None
 ) -> tuple[NDArray[np.float64], dict[int, Problem]]:
     """Put values on their scale.
 
@@ -44,10 +45,10 @@ def transform(
         As they stand in a table; missing ones are None, NaN or a missing mark.
     how : {"log10", "linear", "date"}
         The scale.
-    name : str
-        Name of the variable, for messages.
     numerals : Numerals
         How numbers in texts are written.
+    name : str, optional
+        Name of the variable where another scale can still be chosen, to say how.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def transform(
 
     Examples
     --------
-    >>> transform(["1e24", 0.0], "log10", "flops", Numerals())[1][1].rule
+    >>> transform(["1e24", 0.0], "log10", Numerals())[1][1].rule
     'log10 needs values above 0'
     """
     out = np.full(len(values), np.nan)
@@ -70,7 +71,7 @@ def transform(
         if how == "date":
             placed = _year(text)
         else:
-            placed = _number(text, how, name, numerals if isinstance(value, str) else Numerals())
+            placed = _number(text, how, numerals if isinstance(value, str) else Numerals(), name)
         if isinstance(placed, Problem):
             problems[row] = placed
         else:
@@ -96,22 +97,24 @@ def untransform(at: NDArray[np.float64], how: How) -> NDArray[Any]:
     return np.where(known, day, np.datetime64("NaT", "D"))
 
 
-def _number(text: str, how: How, name: str, numerals: Numerals) -> float | Problem:
+def _number(text: str, how: How, numerals: Numerals, name: str | None) -> float | Problem:
     read = numerals.read(text)
     if isinstance(read, Problem):
         if read.kind == "infinite":
             return Problem("infinite", "an infinity has no place in a trend", "Correct it, or leave it empty")
         if is_iso_date(text):
-            return Problem("date", "a date is not a number", f"Write {name}:date")
+            return Problem("date", "a date is not a number", f"Write {name}:date" if name else "Correct it")
         return read
     if how == "linear":
         return read
+    if read > 0:
+        return float(np.log10(read))
+    rule = "log10 needs values above 0"
+    if name is None:
+        return Problem("not positive", rule, "Correct it")
     if read == 0:
-        way_out = f"A zero may be an untrained checkpoint: drop it, or write {name}:linear"
-        return Problem("zero", "log10 needs values above 0", way_out)
-    if read < 0:
-        return Problem("negative", "log10 needs values above 0", f"Correct it, or write {name}:linear")
-    return float(np.log10(read))
+        return Problem("zero", rule, f"A zero may be an untrained checkpoint: drop it, or write {name}:linear")
+    return Problem("negative", rule, f"Correct it, or write {name}:linear")
 
 
 def _year(text: str) -> float | Problem:

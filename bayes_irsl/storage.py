@@ -116,7 +116,11 @@ def _assembled(tree: xr.DataTree, attrs: dict[str, Any]) -> Fit:
     model: Model = names.from_dict(json.loads(attrs.pop("model")))
     groups = tuple(json.loads(attrs.pop("groups")))
     tree.attrs = {
-        name: json.loads(value) if name in ("notes", "versions") else value.item() if hasattr(value, "item") else value
+        name: json.loads(value)
+        if name in ("notes", "versions", "settings")
+        else value.item()
+        if hasattr(value, "item")
+        else value
         for name, value in attrs.items()
     }
     return Fit(model, responses, Axis.from_dict(axis) if axis else None, groups, tree)

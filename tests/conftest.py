@@ -5,9 +5,14 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import bayes_irsl as bi
 from bayes_irsl.simulation import Truth
+
+# A busy machine is no fault: the first example of a test may wait for an import.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

@@ -87,6 +87,15 @@ def test_check_as_json(run: Run, tables: list[object]) -> None:
     assert (found["lms"], found["items"], found["benchmarks"]) == (24, 12, 3)
 
 
+def test_check_of_a_scaling_variable(run: Run, tables: list[object], tmp_path: Path) -> None:
+    assert run("check", *tables, "--x", "x") == 0
+    assert run.out.splitlines()[-1] == "- x x (linear): 24 different values over 2 units"
+    assert run("check", *tables, "--x", "x:log10", "--json") == 2
+    assert "log10 needs values above 0" in run.err
+    assert run("check", *tables, "--x", "x", "--json") == 0
+    assert json.loads(run.out)["x"][0]["n_values"] == 24
+
+
 def test_options_about_tables_are_read(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text("subject;task;response\na;p;1,5\na;q;yes\nb;p;2,5\nb;q;no\n")
@@ -245,7 +254,7 @@ def test_fit_saves_a_fit(fitted: tuple[Path, int], run: Run) -> None:
         (["--curve", "4pl"], "option curve, value '4pl': it is not offered yet. Give one of 1pl, 2pl, 3pl"),
         (["--likelihood", "normal"], "Give one of auto, bernoulli, beta"),
         (["--engine", "hmc"], "option engine, value 'hmc': it is not offered yet. Give one of nuts, svi"),
-        (["--engine", "svi", "--chains", "2"], "svi takes independent draws and has no chains"),
+        (["--engine", "svi", "--chains", "2"], "option chains, value '2': svi has no such setting"),
         (["--prior.slop", "HalfNormal(1)"], "The model has deviation_scale, drift_scale"),
         (["--x", "x", "--prior.scatter_ratio", "HalfNormal"], "option prior.scatter_ratio, value 'HalfNormal'"),
         (["--draws", "0"], "--draws"),
@@ -353,6 +362,34 @@ def test_repeated_ids_of_new_lms_are_told_with_their_lines(run: Run, saved: Path
     new.write_text("lm,x\nnext,1.5\nnext,2\n")
     assert run("forecast", saved, "--lms", new, "--out", tmp_path / "f.csv") == 2
     assert "line 3, column lm, value 'next': the id stands on line 2 already" in run.err
+
+
+def test_faults_of_new_lms_are_told_at_once_with_their_lines(run: Run, saved: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("lm,x\nnext,tall\n later,2\nlm-00,1\nlast,\n")
+    assert run("forecast", saved, "--lms", new, "--out", tmp_path / "f.csv") == 2
+    assert run.err.splitlines()[0] == "4 faults in the input:"
+    assert f"{new}, line 2, column x, value 'tall'" in run.err
+    assert f"{new}, line 3, column lm, value ' later': an id has blanks around it" in run.err
+    assert f"{new}, line 4, column lm, value 'lm-00': this LM is in the fit" in run.err
+    assert f"{new}, line 5, column x, value '': x is missing" in run.err
+
+
+def test_new_lms_are_read_as_they_are_written(run: Run, saved: Path, tmp_path: Path) -> None:
+    new, out = tmp_path / "new.csv", tmp_path / "f.csv"
+    new.write_text("model;size\nnext;1,5\n")
+    words = ["--lms", new, "--columns", "lm=model", "x=size", "--sep", ";", "--decimal", ","]
+    assert run("forecast", saved, *words, "--by", "benchmark", "--out", out) == 0
+    assert set(pd.read_csv(out)["x"]) == {1.5}
+
+
+def test_what_lies_beyond_the_data_is_said(run: Run, saved: Path, tmp_path: Path) -> None:
+    out = tmp_path / "f.csv"
+    assert run("forecast", saved, "--at", "x=9", "group=ours", "--by", "benchmark", "--out", out) == 0
+    assert "- beyond the calibration data: 1 LM of 1, by up to 8 units of x; the data span 2: so far out" in run.out
+    assert "- group ours: the fit does not know it" in run.out
+    assert run("forecast", saved, "--at", "x=0.5", "group=group-0", "--by", "benchmark", "--out", out) == 0
+    assert "\n- " not in run.out
 
 
 def test_predict_writes_unobserved_cells(run: Run, truth: Truth, fitted: tuple[Path, int], tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_trend_needs_two_lms_with_different_values() -> None:
         fit_axis(with_x([1e20]), "flops")
     with pytest.raises(InputError, match="a trend needs at least two different values"):
         fit_axis(with_x([1e20, 1e20, 1e20]), "flops")
-    with pytest.raises(InputError, match="1 LMs have a value"):
+    with pytest.raises(InputError, match="1 LM with a value"):
         fit_axis(with_x([1e20, None]), "flops", "no-trend")
     with pytest.raises(InputError, match="no LM has a value of flops"):
         fit_axis(with_x([None, None]), "flops", "drop")
@@ -156,5 +156,5 @@ def test_new_values_meet_the_same_rules() -> None:
     axis = Axis("flops", "log10", 21.0, 2.0, 20.0, 22.0, 3)
     assert axis.encode(["1e23", None, 1e19]).tolist()[::2] == [1.0, -1.0]
     assert axis.extrapolation(["1e23", 1e19, 1e21]).tolist() == [1.0, 1.0, 0.0]
-    with pytest.raises(InputError, match="flops, column flops, value '0': log10 needs values above 0"):
+    with pytest.raises(InputError, match="x, row 0, column flops, value '0': log10 needs values above 0"):
         axis.encode([0.0])

@@ -16,7 +16,7 @@ from bayes_irsl.fitting import Fit
 
 
 def changed(
-    fit: Fit, posterior: Mapping[str, Any] | None = None, stats: Mapping[str, Any] | None = None, engine: str = ""
+    fit: Fit, posterior: Mapping[str, Any] | None = None, stats: Mapping[str, Any] | None = None, **attrs: Any
 ) -> Fit:
     """Put other draws or statistics in a fit; None as statistics takes them all away."""
     tree = xr.DataTree.from_dict(
@@ -26,7 +26,7 @@ def changed(
             "sample_stats": xr.Dataset(dict(stats or {})),
         }
     )
-    tree.attrs = {**fit.tree.attrs, "engine": engine or fit.tree.attrs["engine"]}
+    tree.attrs = fit.tree.attrs | attrs
     return replace(fit, tree=tree)
 
 
@@ -110,7 +110,7 @@ def test_one_chain_cannot_be_compared(fit: Fit) -> None:
 
 
 def test_independent_draws_are_counted_and_sent_to_nuts(fit: Fit) -> None:
-    variational = changed(fit, {"difficulty": independent(1, 500)}, {}, engine="SVI(draws=500)")
+    variational = changed(fit, {"difficulty": independent(1, 500)}, {}, engine="svi")
     table = diagnose(variational).set_index("check")
     assert table.loc["R-hat", "status"] == "review"
     assert "nuts" in table.loc["R-hat", "advice"]
@@ -135,7 +135,7 @@ def test_divergences_are_counted(fit: Fit) -> None:
 def test_saturated_trajectories_are_a_share_of_draws(fit: Fit, longest: int, value: float, status: str) -> None:
     steps = np.full((2, 500), 3)
     steps[:, :50] = longest
-    found = sampler.tree_depth(changed(fit, None, stats(n_steps=steps), "NUTS(max_tree_depth=7)"))
+    found = sampler.tree_depth(changed(fit, None, stats(n_steps=steps), settings={"max_tree_depth": 7}))
     assert found is not None
     assert (found.value, found.status) == (value, status)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayes_irsl.door.numerals import Numerals, Problem
 from bayes_irsl.door.reading import read_responses
 from bayes_irsl.errors import InputError
+from bayes_irsl.numerals import Numerals, Problem
 from bayes_irsl.responses import Responses
 
 Write = Callable[[str, str], Path]
@@ -113,7 +113,7 @@ def test_missing_marks_are_counted_and_never_zero(write: Write) -> None:
 names = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=4)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.dictionaries(st.tuples(names, names), st.one_of(st.none(), st.floats(0, 1, allow_subnormal=False)), min_size=1),
     st.randoms(use_true_random=False),
@@ -363,8 +363,8 @@ def test_covariates_are_numbers_only_if_all_of_them_are(write: Write) -> None:
     assert read.lms["size"].tolist() == ["7b", "1"]
     assert read.lms.name.tolist() == ["NA", "x"]
     assert read.choices["axes"] == {"usd": "log10"}
-    assert any("1 LMs have no responses and are left out (c)" in note for note in read.notes)
-    assert any("size: 1 of 2 values are not numbers ('7b'); the column is text" in note for note in read.notes)
+    assert any("1 LM has no responses and is left out (c)" in note for note in read.notes)
+    assert any("size: 1 of 2 values are not numbers ('7b'), so the column is text" in note for note in read.notes)
 
 
 def test_benchmarks_default_to_items_and_stay_names() -> None:

@@ -34,7 +34,9 @@ def rhat(fit: Fit) -> Finding | None:
     """Chains that started apart ended in the same place: largest R-hat."""
     limit = f"< {RHAT}"
     if _independent(fit):
-        advice = f"says nothing of independent draws; check with nuts ({_engine(fit)} cannot see its own bias)"
+        advice = (
+            f"says nothing of independent draws; check with nuts ({fit.tree.attrs['engine']} cannot see its own bias)"
+        )
         return Finding("R-hat", np.nan, limit, "review", advice)
     varying = _varying(fit.posterior)
     if varying.sizes["chain"] < 2:
@@ -105,7 +107,3 @@ def _extreme(table: xr.Dataset, place: Callable[[np.ndarray], np.intp]) -> tuple
     names = np.concatenate([array[array.dims[0]].to_numpy() for array in table.data_vars.values()])
     at = place(values)
     return float(values[at]), str(names[at])
-
-
-def _engine(fit: Fit) -> str:
-    return str(fit.tree.attrs.get("engine", "the engine")).partition("(")[0].lower()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from bayes_irsl.checks.finding import Finding
@@ -23,22 +21,21 @@ def divergences(fit: Fit) -> Finding | None:
     if not value:
         return Finding("divergences", value, "0", "pass")
     share = value / stats["diverging"].size
-    advice = f"{share:.1%} of draws: part of the posterior may be missing; raise target_accept (0.95, 0.99)"
+    advice = f"{share:.1%} of draws: part of the posterior may be missing; raise target_accept (--target-accept 0.95)"
     return Finding("divergences", value, "0", "fail", advice)
 
 
 def tree_depth(fit: Fit) -> Finding | None:
     """Share of trajectories that were cut short."""
     stats = fit.tree["sample_stats"]
-    # The limit is a setting, and settings are recorded as the text they are written as.
-    limit = re.search(r"max_tree_depth=(\d+)", str(fit.tree.attrs.get("engine", "")))
+    limit = fit.tree.attrs["settings"].get("max_tree_depth")
     if "n_steps" not in stats or limit is None:
         return None
-    value = float((stats["n_steps"] >= 2 ** int(limit[1]) - 1).mean())
+    value = float((stats["n_steps"] >= 2**limit - 1).mean())
     threshold = f"<= {SATURATED}"
     if value <= SATURATED:
         return Finding("tree depth reached", value, threshold, "pass")
-    advice = "trajectories are cut short, which costs effective draws: raise max_tree_depth or warmup"
+    advice = "trajectories are cut short, which costs effective draws: raise warmup"
     return Finding("tree depth reached", value, threshold, "review", advice)
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from bayes_irsl.cli.output import say
 from bayes_irsl.cli.tables import AS_WRITTEN, Tables
+from bayes_irsl.cli.words import Words
 
-EXAMPLE = "Example: bayes-irsl check scores.csv --lms lms.csv --columns lm=subject score=response"
+EXAMPLE = "Example: bayes-irsl check scores.csv --lms lms.csv --x flops --columns lm=subject score=response"
 
 
-def check(responses: Path, /, *, tables: Tables = AS_WRITTEN, json: bool = False) -> None:
+def check(responses: Path, /, *, tables: Tables = AS_WRITTEN, x: Words = (), json: bool = False) -> None:
     """Check tables and describe what is in them; nothing is fitted.
 
     Parameters
@@ -20,10 +21,20 @@ def check(responses: Path, /, *, tables: Tables = AS_WRITTEN, json: bool = False
         Table of responses: lm, item, score; or lm, item, successes, trials.
     tables : Tables
         How the tables are written and read.
+    x : tuple of str
+        Scaling variables to check as well, columns of the LMs: NAME[:log10|linear|date].
     json : bool
         Print the report as JSON.
     """
+    from bayes_irsl.covariates import fit_axes
     from bayes_irsl.door.design_report import report
 
-    found = report(tables.read(responses))
-    say(notation.dumps(found.to_dict(), indent=2) if json else found.to_text())
+    table = tables.read(responses)
+    axes, _, table = fit_axes(table, x, tables.missing_x) if x else ((), None, table)
+    found = report(table)
+    if json:
+        say(notation.dumps({**found.to_dict(), "x": [axis.to_dict() for axis in axes]}, indent=2))
+        return
+    say(found.to_text())
+    for axis in axes:
+        say(f"- x {axis.describe()}")

@@ -9,8 +9,8 @@ from cyclopts.types import NonNegativeInt, PositiveInt
 
 from bayes_irsl.cli.output import FIT_ENDINGS, check_target, say
 from bayes_irsl.cli.showing import show_diagnostics, show_fit
-from bayes_irsl.cli.tables import AS_WRITTEN, Tables, Words
-from bayes_irsl.cli.words import engine_of, model_of, one_axis
+from bayes_irsl.cli.tables import AS_WRITTEN, Tables
+from bayes_irsl.cli.words import Probability, Words, engine_of, model_of, one_axis
 
 EXAMPLE = (
     "Example: bayes-irsl fit scores.csv --lms lms.csv --x flops --group family --trend power "
@@ -33,6 +33,8 @@ def fit(
     engine: str | None = None,
     draws: PositiveInt | None = None,
     chains: PositiveInt | None = None,
+    warmup: PositiveInt | None = None,
+    target_accept: Probability | None = None,
     seed: NonNegativeInt = 0,
 ) -> int:
     """Fit a model to responses and save it.
@@ -63,6 +65,10 @@ def fit(
         Posterior draws of each chain.
     chains : int or None
         Chains of nuts.
+    warmup : int or None
+        Steps with which each chain of nuts adapts, before its draws.
+    target_accept : float or None
+        Acceptance that nuts aims at: nearer to 1 takes smaller steps.
     seed : int
         Same seed, same fit.
     """
@@ -76,12 +82,20 @@ def fit(
     model, notes = model_of(
         table, axis, tables.missing_x, trend=trend, curve=curve, likelihood=likelihood, prior=prior or {}
     )
-    settings = engine_of(engine, draws, chains, table) if engine or draws or chains else None
+    settings = {"draws": draws, "chains": chains, "warmup": warmup, "target_accept": target_accept}
     found = fit_model(
-        model, table, settings, x=axis, group=group, missing_x=tables.missing_x, seed=seed, progress=sys.stderr.isatty()
+        model,
+        table,
+        engine_of(engine, settings, table),
+        x=axis,
+        group=group,
+        missing_x=tables.missing_x,
+        seed=seed,
+        progress=sys.stderr.isatty(),
+        notes=notes,
     )
     save(found, out)
-    show_fit(found, notes)
+    show_fit(found)
     failed = show_diagnostics(found)
     say(f"saved: {out}" + (", though a diagnostic failed: see the table" if failed else ""))
     return 1 if failed else 0

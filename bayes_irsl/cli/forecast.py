@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt
-from cyclopts.validators import Number
 
 from bayes_irsl.cli.new_lms import new_lms
-from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_table
-from bayes_irsl.cli.tables import Words
+from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_tables
+from bayes_irsl.cli.tables import IN_OUR_FORM, Writing
+from bayes_irsl.cli.words import Probability, Words
 
 EXAMPLE = "Example: bayes-irsl forecast fit.nc --at flops=1e25 family=ours --by benchmark --out forecast.csv"
 By = Literal["item", "benchmark"]
 Kind = Literal["score", "expected"]
-Probability = Annotated[float, Parameter(validator=Number(gt=0, lt=1))]
 
 
 def forecast(
@@ -26,6 +24,7 @@ def forecast(
     out: Path,
     at: Words = (),
     lms: Path | None = None,
+    writing: Writing = IN_OUR_FORM,
     by: By = "item",
     kind: Kind = "score",
     prob: Probability = 0.9,
@@ -46,6 +45,8 @@ def forecast(
         NAME=VALUE of one new LM: x, groups, lm (its name). A NAME with several values makes one LM of each.
     lms : Path or None
         Or a table of new LMs: lm, the scaling variable, groups.
+    writing : Writing
+        How that table is written.
     by : {"item", "benchmark"}
         One row for each item or each benchmark.
     kind : {"score", "expected"}
@@ -66,10 +67,11 @@ def forecast(
     from bayes_irsl.storage import load
 
     found = load(fit)
-    drawn = forecasting.forecast(found, new_lms(found, at, lms), seed=seed)
-    if draws_out:
-        write_table(summaries.draws_table(drawn, by, kind), draws_out)
+    drawn = forecasting.forecast(found, new_lms(found, at, lms, writing.options()), seed=seed)
     table = summaries.summarise(drawn, by, kind, prob)
-    write_table(table, out)
+    draws = {draws_out: summaries.draws_table(drawn, by, kind)} if draws_out else {}
+    write_tables({out: table, **draws})
     show(table)
-    say(f"saved: {out}")
+    for note in drawn.attrs["notes"]:
+        say(f"- {note}")
+    say(f"saved: {' and '.join(map(str, [out, *draws]))}")

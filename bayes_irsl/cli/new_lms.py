@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,11 @@ from bayes_irsl.errors import Fault, InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayes_irsl.door.options import Options
     from bayes_irsl.fitting import Fit
 
 
-def new_lms(fit: Fit, at: Sequence[str], table: Path | None) -> pd.DataFrame:
+def new_lms(fit: Fit, at: Sequence[str], table: Path | None, options: Options) -> pd.DataFrame:
     """Table of new LMs, its columns of the same types as those of the fit.
 
     Parameters
@@ -27,6 +29,8 @@ def new_lms(fit: Fit, at: Sequence[str], table: Path | None) -> pd.DataFrame:
         ``NAME=VALUE`` words of one new LM; a NAME given several times makes one LM for each of its values.
     table : Path or None
         Or a table with a column lm.
+    options : Options
+        How the table is written.
 
     Raises
     ------
@@ -40,11 +44,11 @@ def new_lms(fit: Fit, at: Sequence[str], table: Path | None) -> pd.DataFrame:
     if bool(at) == (table is not None):
         rule = "new LMs come from --at or from --lms, one of the two"
         raise InputError(Fault("option at", "option", rule, "Give --at NAME=VALUE or --lms NEW.csv"))
-    known = fit.responses.lms
+    known, x = fit.responses.lms, (fit.axis.name, fit.axis.how) if fit.axis else None
     if table is not None:
-        return read_new_lms(table, known)
+        return read_new_lms(table, known, x, options)
     names = [*([fit.axis.name] if fit.axis else []), *fit.groups, "lm"]
-    return read_new_lms(pd.DataFrame(rows_at(at, names), dtype="str"), known)
+    return read_new_lms(pd.DataFrame(rows_at(at, names), dtype="str"), known, x, replace(options, columns={}))
 
 
 def rows_at(words: Sequence[str], known: Sequence[str]) -> list[dict[str, str]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,8 +60,14 @@ def check_target(path: Path, endings: Iterable[str], inputs: Iterable[Path] = ()
         raise fault("the file is an input of this command and would be lost", "Give the result another name")
 
 
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV, TSV, Parquet or JSON Lines, by the ending of the file."""
+def write_tables(tables: Mapping[Path, pd.DataFrame]) -> None:
+    """Write tables as CSV, TSV, Parquet or JSON Lines, by their endings; none appears before all are whole."""
+    with ExitStack() as unfinished:
+        for path, table in tables.items():
+            _write(table, path.suffix.lower(), unfinished.enter_context(replacing(path)))
+
+
+def _write(table: pd.DataFrame, ending: str, path: Path) -> None:
     write: dict[str, Callable[[Path], Any]] = {
         ".csv": partial(table.to_csv, index=False),
         ".tsv": partial(table.to_csv, index=False, sep="\t"),
@@ -69,8 +76,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
         ".jsonl": partial(table.to_json, orient="records", lines=True, double_precision=15),
         ".ndjson": partial(table.to_json, orient="records", lines=True, double_precision=15),
     }
-    with replacing(path) as unfinished:
-        write[path.suffix.lower()](unfinished)
+    write[ending](path)
 
 
 def say(text: str) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from cyclopts.types import NonNegativeInt
 
-from bayes_irsl.cli.forecast import By, Kind, Probability
-from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_table
+from bayes_irsl.cli.forecast import By, Kind
+from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_tables
+from bayes_irsl.cli.words import Probability
 
 EXAMPLE = "Example: bayes-irsl predict fit.nc --by benchmark --out predicted.csv"
 
@@ -46,6 +47,6 @@ def predict(
     from bayes_irsl.summaries import summarise
 
     table = summarise(forecasting.predict(load(fit), seed=seed), by, kind, prob)
-    write_table(table, out)
+    write_tables({out: table})
     show(table)
     say(f"saved: {out}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bayes_irsl.cli.output import say, show
@@ -11,18 +10,18 @@ if TYPE_CHECKING:
     from bayes_irsl.fitting import Fit
 
 
-def show_fit(fit: Fit, notes: Iterable[str] = ()) -> None:
+def show_fit(fit: Fit) -> None:
     """Print choices, notes and the parameters that are single numbers."""
     from bayes_irsl import names, summaries
 
     described = names.to_dict(fit.model)
-    axis = "none" if fit.axis is None else f"{fit.axis.name} ({fit.axis.how})"
-    say(f"x           {axis}")
+    say(f"x           {'none' if fit.axis is None else fit.axis.describe()}")
     say(f"trend       {described['trend']}")
     say(f"curve       {described['curve']}")
     say(f"likelihood  {described['likelihood']}")
-    say(f"engine      {fit.tree.attrs['engine']}")
-    for note in (*notes, *fit.notes):
+    settings = ", ".join(f"{name} {value}" for name, value in fit.tree.attrs["settings"].items())
+    say(f"engine      {fit.tree.attrs['engine']} ({settings})")
+    for note in fit.notes:
         say(f"- {note}")
     show(summaries.summarise_parameters(fit.posterior), "Parameters")
 

@@ -5,31 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from bayes_irsl.cli.words import pairs
+from bayes_irsl.cli.words import Words, pairs
 from bayes_irsl.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from bayes_irsl.door.options import Options
     from bayes_irsl.responses import Responses
-
-Words = Annotated[tuple[str, ...], Parameter(consume_multiple=True, show_default=False)]
-"""Several words after one option."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Tables:
-    """Options that say how the tables are written and read.
+class Writing:
+    """Options that say how a table is written.
 
     Parameters
     ----------
-    lms : Path or None
-        Table of LMs: lm and covariates.
-    items : Path or None
-        Table of items: item, benchmark, chance.
     columns : tuple of str
         Names of columns that differ from ours, NEW=OLD each: lm=subject score=correct.
     sep : str or None
@@ -38,6 +32,31 @@ class Tables:
         Decimal mark.
     thousands : str or None
         Mark between thousands.
+    """
+
+    columns: Words = ()
+    sep: str | None = None
+    decimal: str = "."
+    thousands: str | None = None
+
+    def options(self) -> Options:
+        """Return them as the data door takes them."""
+        from bayes_irsl.door.options import Options
+
+        return Options(pairs("columns", self.columns, "NEW=OLD"), self.sep, self.decimal, self.thousands)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Tables(Writing):
+    """Options that say how the tables are written and read.
+
+    Parameters
+    ----------
+    lms : Path or None
+        Table of LMs: lm and covariates.
+    items : Path or None
+        Table of items: item, benchmark, chance.
     scale : tuple of str
         "percent", or ITEM=percent each: scores that run from 0 to 100.
     map : tuple of str
@@ -56,10 +75,6 @@ class Tables:
 
     lms: Path | None = None
     items: Path | None = None
-    columns: Words = ()
-    sep: str | None = None
-    decimal: str = "."
-    thousands: str | None = None
     scale: Words = ()
     map: Words = ()
     on_duplicate: Literal["error", "first", "replicate"] = "error"
@@ -95,6 +110,7 @@ class Tables:
 
 AS_WRITTEN = Tables()
 """Tables in our own form: no option given."""
+IN_OUR_FORM = Writing()
 
 
 def _scale(words: Iterable[str]) -> Any:

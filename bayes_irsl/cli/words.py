@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from bayes_irsl.errors import Fault, InputError
 
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
     from bayes_irsl.engines.base import Engine
     from bayes_irsl.responses import Responses
     from irsl_models import Model
+
+Words = Annotated[tuple[str, ...], Parameter(consume_multiple=True, show_default=False)]
+"""Several words after one option."""
+Probability = Annotated[float, Parameter(validator=Number(gt=0, lt=1))]
 
 
 def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False) -> dict[str, str]:
@@ -157,15 +164,15 @@ def with_priors(model: Model, texts: Mapping[str, str]) -> Model:
     return model.with_priors(**found)
 
 
-def engine_of(word: str | None, draws: int | None, chains: int | None, responses: Responses) -> Engine:
-    """Make the settings of an engine, chosen by the size of the table where no word is given.
+def engine_of(word: str | None, settings: Mapping[str, Any], responses: Responses) -> Engine | None:
+    """Make an engine with the settings that were given; None where nothing was, and the fit chooses.
 
     Parameters
     ----------
     word : str or None
-        Name of the engine.
-    draws, chains : int or None
-        Settings that differ from the defaults.
+        Name of the engine; by default the one chosen by the size of the table.
+    settings : mapping of str to object
+        Settings by name; None for those that were not given.
     responses : Responses
         The table it will run on.
     """
@@ -173,11 +180,23 @@ def engine_of(word: str | None, draws: int | None, chains: int | None, responses
     from bayes_irsl.engines.nuts import NUTS
     from bayes_irsl.engines.svi import SVI
 
+    given = {name: value for name, value in settings.items() if value is not None}
+    if word is None and not given:
+        return None
     kinds = {"nuts": NUTS, "svi": SVI}
-    settings: Any = choose_engine(responses)[0] if word is None else part("engine", kinds, word, ("hmc", "laplace"))()
-    if chains is not None and not hasattr(settings, "chains"):
-        rule = f"{settings.name} takes independent draws and has no chains"
-        raise InputError(Fault("option chains", "option", rule, "Leave it out, or take --engine nuts", str(chains)))
-    given = {"draws": draws, "chains": chains}
-    chosen: Engine = replace(settings, **{name: value for name, value in given.items() if value is not None})
+    engine: Any = choose_engine(responses)[0] if word is None else part("engine", kinds, word, ("hmc", "laplace"))()
+    faults = [
+        Fault(
+            f"option {name.replace('_', '-')}",
+            "option",
+            f"{engine.name} has no such setting",
+            "Leave it out",
+            str(value),
+        )
+        for name, value in given.items()
+        if not hasattr(engine, name)
+    ]
+    if faults:
+        raise InputError(*faults)
+    chosen: Engine = replace(engine, **given)
     return chosen

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_irsl.wording import counted
+
 Scores = NDArray[np.float64]
 
 
@@ -41,7 +43,7 @@ def boundary_note(scores: Scores) -> str:
     '3 of 4 responses are exactly 0 or 1 (1 zero, 2 ones)'
     """
     zeros, ones = int((scores == 0).sum()), int((scores == 1).sum())
-    parts = f"{zeros} zero{'' if zeros == 1 else 's'}, {ones} one{'' if ones == 1 else 's'}"
+    parts = f"{counted(zeros, 'zero')}, {counted(ones, 'one')}"
     verb = "is" if zeros + ones == 1 else "are"
     return f"{zeros + ones} of {int(np.isfinite(scores).sum())} responses {verb} exactly 0 or 1 ({parts})"
 

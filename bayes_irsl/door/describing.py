@@ -8,12 +8,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayes_irsl.door.draft import Draft, is_blank
-from bayes_irsl.door.numerals import Numerals, Texts, is_number_typed, read_numbers
 from bayes_irsl.door.sources import Table
+from bayes_irsl.numerals import Numerals, Texts, is_number_typed, read_numbers
+from bayes_irsl.scaling_values import HOWS, How
+from bayes_irsl.wording import counted, listed
 
 OWN = ("lm", "item", "score", "successes", "trials", "filter")
 ITEM_OWN = ("benchmark", "chance")
-HOWS = ("log10", "linear", "date")
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Described:
         The id first; then float64 or text columns.
     notes : tuple of str
         What was left aside or looks odd.
-    marks : mapping of str to str
+    marks : mapping of str to {"log10", "linear", "date"}
         Columns whose header says how they scale, such as ``usd:log10``.
     places : mapping of str to str
         Where each id is described.
@@ -34,7 +35,7 @@ class Described:
 
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
-    marks: dict[str, str] = field(default_factory=dict)
+    marks: dict[str, How] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)
 
 
@@ -60,7 +61,7 @@ def describe_lms(draft: Draft, present: Iterable[str]) -> Described:
     names = [c for c in draft.lms.data.columns if c != "lm"]
     unused = [c for c in draft.responses.data.columns if c not in (*OWN, *ITEM_OWN)]
     notes = [f"{draft.responses.file}: not used: {', '.join(unused)}"] if unused else []
-    notes += _without_responses(draft.lms, "lm", present, "LMs")
+    notes += _without_responses(draft.lms, "lm", present, "LM")
     return _described(draft.lms, draft.lms.texts("lm"), names, present, "lm", notes, draft.options.numerals)
 
 
@@ -90,7 +91,7 @@ def describe_items(draft: Draft, present: Iterable[str]) -> Described:
         both = [c for c in ITEM_OWN if c in draft.responses.data.columns]
         if both:
             notes.append(f"{draft.responses.file}: not used because there is a table of items: {', '.join(both)}")
-        notes += _without_responses(table, "item", present, "items")
+        notes += _without_responses(table, "item", present, "item")
     found = _described(table, table.texts("item"), names, present, "item", notes, draft.options.numerals)
     data = found.table
     if "benchmark" not in names:
@@ -124,8 +125,8 @@ def _without_responses(table: Table, column: str, present: Iterable[str], word: 
     absent = sorted(set(table.texts(column)) - set(present))
     if not absent:
         return []
-    shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
-    return [f"{table.file}: {len(absent)} {word} have no responses and are left out ({shown})"]
+    have = "has no responses and is" if len(absent) == 1 else "have no responses and are"
+    return [f"{table.file}: {counted(len(absent), word)} {have} left out ({listed(absent)})"]
 
 
 def _described(
@@ -169,5 +170,6 @@ def _values(column: pd.Series, numerals: Numerals) -> tuple[pd.Series, str | Non
     examples = ", ".join(repr(cells[row]) for row in sorted(read.problems)[:3])
     return (
         values,
-        f"{len(read.problems)} of {len(values)} values are not numbers ({examples}); the column is text",
+        f"{len(read.problems)} of {len(values)} values are not numbers ({examples}), so the column is text; "
+        "check --x tells what is wrong with each",
     )

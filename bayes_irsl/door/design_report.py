@@ -7,8 +7,11 @@ import numpy as np
 import pandas as pd
 
 from bayes_irsl.door.design_rules import design_notes, shares
-from bayes_irsl.door.numerals import number_text
+from bayes_irsl.numerals import number_text
 from bayes_irsl.responses import Kind, Responses
+from bayes_irsl.wording import counted
+
+MOST_TEXTS = 4
 
 
 @dataclass(frozen=True)
@@ -23,18 +26,28 @@ class Covariate:
         What it holds.
     missing : int
         LMs without it.
-    low, high : str
-        Smallest and largest value, or first and last text.
     distinct : int
         Number of different values.
+    low, high : str
+        Smallest and largest number, empty for texts.
+    common : tuple of str
+        Most common texts, empty for numbers.
     """
 
     name: str
     type: str
     missing: int
-    low: str
-    high: str
     distinct: int
+    low: str = ""
+    high: str = ""
+    common: tuple[str, ...] = ()
+
+    @property
+    def span(self) -> str:
+        """What values there are."""
+        if self.type == "number":
+            return f"{self.low} to {self.high}" if self.distinct > 1 else self.low
+        return ", ".join(self.common) + (", ..." if self.distinct > len(self.common) else "")
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,7 @@ class CheckReport:
             ("LMs", f"{self.lms}"),
             (
                 "items",
-                f"{self.items} in {self.benchmarks} {'benchmark' if self.benchmarks == 1 else 'benchmarks'}",
+                f"{self.items} in {counted(self.benchmarks, 'benchmark')}",
             ),
             ("cells", f"{self.cells} ({self.kind}); {self.missing_share:.1%} of all pairs have no response"),
             ("marked missing", f"{self.marked_missing}"),
@@ -98,8 +111,8 @@ class CheckReport:
             lines += ["", "Covariates of the LMs"]
             width = max(len(c.name) for c in self.covariates) + 2
             for c in self.covariates:
-                span = f"{c.low} to {c.high}" if c.distinct > 1 else c.low
-                lines.append(f"  {c.name:<{width}}{c.type:<8}{c.distinct} values, {c.missing} missing  {span}")
+                values = f"{counted(c.distinct, 'value')}, {c.missing} missing"
+                lines.append(f"  {c.name:<{width}}{c.type:<8}{values:<24}{c.span}")
         if self.notes:
             lines += ["", "Notes", *(f"- {note}" for note in self.notes)]
         return "\n".join(lines)
@@ -150,12 +163,15 @@ def _sizes(ids: pd.Series) -> dict[str, float]:
 
 def _covariate(column: pd.Series) -> Covariate:
     known = column.dropna()
+    name, missing, distinct = str(column.name), int(column.isna().sum()), int(known.nunique())
     if known.empty:
-        return Covariate(str(column.name), "number", len(column), "", "", 0)
-    number = pd.api.types.is_numeric_dtype(column.dtype)
-    low, high = (number_text(float(v)) if number else str(v) for v in (known.min(), known.max()))
-    kind = "number" if number else "text"
-    return Covariate(str(column.name), kind, int(column.isna().sum()), low, high, int(known.nunique()))
+        return Covariate(name, "number", missing, 0)
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        low, high = (number_text(float(value)) for value in (known.min(), known.max()))
+        return Covariate(name, "number", missing, distinct, low, high)
+    # Sorted first, so that equally common ones come in one order.
+    common = known.sort_values().value_counts().head(MOST_TEXTS).index
+    return Covariate(name, "text", missing, distinct, common=tuple(map(str, common)))
 
 
 def _spread(sizes: Mapping[str, float]) -> str:

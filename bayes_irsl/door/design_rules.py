@@ -2,12 +2,13 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 
 from bayes_irsl.door.links import bridges, components, components_text
 from bayes_irsl.responses import Responses
+from bayes_irsl.wording import counted, listed
 
 DesignRule = Callable[[Responses], Iterator[str]]
 SHOWN = 10
@@ -46,7 +47,7 @@ def items_without_variance(responses: Responses) -> Iterator[str]:
         "none correct": flat.index[flat & (low == 0)],
         "all equal": flat.index[flat & (low > 0) & (low < 1)],
     }
-    told = ", ".join(f"{_list(names)} ({word})" for word, names in groups.items() if len(names))
+    told = ", ".join(f"{listed(names, SHOWN)} ({word})" for word, names in groups.items() if len(names))
     verb = "has" if flat.sum() == 1 else "have"
     n = len(flat)
     yield f"{flat.sum()} of {n} items {verb} no variance: {told}; effective length {n - flat.sum()}"
@@ -61,7 +62,7 @@ def lms_with_one_response(responses: Responses) -> Iterator[str]:
     if len(names) == 1:
         yield f"{names[0]}: 1 response"
     else:
-        yield f"{len(names)} of {len(count)} LMs have 1 response: {_list(names)}"
+        yield f"{len(names)} of {len(count)} LMs have 1 response: {listed(names, SHOWN)}"
 
 
 def items_with_one_response(responses: Responses) -> Iterator[str]:
@@ -69,7 +70,8 @@ def items_with_one_response(responses: Responses) -> Iterator[str]:
     count = responses.cells.groupby("item").size()
     names = count.index[count == 1]
     if len(responses.lms) > 1 and len(names):
-        yield f"{len(names)} of {len(count)} items have 1 response: {_list(names)}"
+        have = "has" if len(names) == 1 else "have"
+        yield f"{len(names)} of {len(count)} items {have} 1 response: {listed(names, SHOWN)}"
 
 
 def parts(responses: Responses) -> Iterator[str]:
@@ -83,7 +85,7 @@ def weak_links(responses: Responses) -> Iterator[str]:
     """Name links that hang on one response and are as uncertain as that response."""
     found = bridges(responses.cells)
     for bridge in found[:SHOWN]:
-        lms, items = _plural("LM", bridge.n_lms), _plural("item", bridge.n_items)
+        lms, items = counted(bridge.n_lms, "LM"), counted(bridge.n_items, "item")
         yield f"bridge: {lms} and {items} hang on one response, {bridge.lm} on {bridge.item}"
     if len(found) > SHOWN:
         yield f"bridge: ... and {len(found) - SHOWN} more"
@@ -104,7 +106,7 @@ def look_alikes(responses: Responses) -> Iterator[str]:
             alike[unicodedata.normalize("NFKC", name).casefold()].append(repr(name))
         found = [" and ".join(names) for names in alike.values() if len(names) > 1]
         if found:
-            yield f"{word} whose names look alike: {_list(found)}"
+            yield f"{word} whose names look alike: {listed(found, SHOWN)}"
 
 
 DESIGN_RULES: tuple[DesignRule, ...] = (
@@ -140,12 +142,3 @@ def design_notes(responses: Responses) -> tuple[str, ...]:
     ('1 LM: ability and mean difficulty are separated by the prior only',)
     """
     return tuple(note for rule in DESIGN_RULES for note in rule(responses))
-
-
-def _list(names: Sequence[str] | pd.Index) -> str:
-    shown = ", ".join(map(str, names[:SHOWN]))
-    return shown + (f", ... and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-
-
-def _plural(word: str, n: int) -> str:
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayes_irsl.door.numerals import Numbers, Texts, read_numbers
 from bayes_irsl.door.options import Options
 from bayes_irsl.door.sources import Role, Table
 from bayes_irsl.errors import Fault
+from bayes_irsl.numerals import Numbers, Texts, read_numbers
 
 Mask = NDArray[np.bool_]
 

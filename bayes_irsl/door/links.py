@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
+from bayes_irsl.wording import counted, listed
+
 Ints = NDArray[np.int64]
 
 
@@ -184,5 +186,4 @@ def _cuts(start: Ints, end: Ints, is_lm: NDArray[np.bool_]) -> Iterator[tuple[in
 
 
 def _some(names: Sequence[str], word: str) -> str:
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return f"{len(names)} {word}{'' if len(names) == 1 else 's'} ({shown})"
+    return f"{counted(len(names), word)} ({listed(names, 3)})"

@@ -1,17 +1,25 @@
 """New LMs, read by the rules of the table of LMs that a fit knows."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
 from bayes_irsl.door.describing import describe_lms
-from bayes_irsl.door.draft import Draft, column_faults, is_blank
+from bayes_irsl.door.draft import Draft, column_faults, rename, unused_names
 from bayes_irsl.door.options import Options
-from bayes_irsl.door.rules.tables import ids_are_unique
-from bayes_irsl.door.sources import Source, load_table
-from bayes_irsl.errors import InputError
+from bayes_irsl.door.rules import tables
+from bayes_irsl.door.sources import Source, Table, load_table
+from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.scaling_values import How, transform
+
+_ID_RULES = (tables.ids_are_texts, tables.ids_are_not_blank, tables.ids_have_no_outer_blanks, tables.ids_are_unique)
+_AS_WRITTEN = Options()
 
 
-def read_new_lms(source: Source, known: pd.DataFrame) -> pd.DataFrame:
+def read_new_lms(
+    source: Source, known: pd.DataFrame, x: tuple[str, How] | None = None, options: Options = _AS_WRITTEN
+) -> pd.DataFrame:
     """Read a table of LMs to forecast.
 
     Parameters
@@ -20,6 +28,10 @@ def read_new_lms(source: Source, known: pd.DataFrame) -> pd.DataFrame:
         ``lm`` and covariates, one row for each LM.
     known : pandas.DataFrame
         LMs of the fit. A column that is text there is text here: a group "7" is not the number 7.
+    x : tuple of (str, {"log10", "linear", "date"}), optional
+        Name and scale of the scaling variable, which every new LM needs.
+    options : Options
+        How the table is written: its columns, separator and marks.
 
     Returns
     -------
@@ -28,7 +40,8 @@ def read_new_lms(source: Source, known: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file cannot be read, there is no column lm, or an id is blank or stands twice.
+        If the file cannot be read, there is no column lm, an id is blank, padded, stands twice or belongs to an LM
+        of the fit, or the scaling variable is missing or has no place on its scale: all of it in one message.
 
     Examples
     --------
@@ -36,21 +49,40 @@ def read_new_lms(source: Source, known: pd.DataFrame) -> pd.DataFrame:
     >>> read_new_lms(pd.DataFrame({"lm": ["b"], "flops": ["1e25"], "family": ["7"]}), known).values.tolist()
     [['b', 1e+25, '7']]
     """
-    table = load_table(source, "lms")
-    faults = list(column_faults(table))
+    loaded = load_table(source, "lms", options.sep)
+    faults = list(unused_names([loaded], options.columns))
+    table, _ = rename(loaded, options.columns)
+    faults += column_faults(table)
+    if faults:
+        raise InputError(*faults)
+    draft = Draft(table, table, None, options)
+    # The draft holds the table in two roles; a fault of an id is told once.
+    faults = list(dict.fromkeys(fault for rule in _ID_RULES for fault in rule(draft)))
+    faults += _known_already(table, known)
+    faults += [] if x is None else _x_faults(table, *x, options)
     if faults:
         raise InputError(*faults)
     ids = table.texts("lm")
-    draft = Draft(table, table, None, Options())
-    faults = [
-        *(
-            table.fault(row, "lm", kind="blank id", rule="an id is blank", way_out="Fill it in")
-            for row in np.flatnonzero(is_blank(ids))
-        ),
-        *ids_are_unique(draft),
-    ]
-    if faults:
-        raise InputError(*faults)
     found = describe_lms(draft, ids).table
     texts = [name for name in found if name in known and known[name].dtype == "str" and name in table.data]
     return found.assign(**{name: pd.Series(table.texts(name), dtype="str") for name in texts})
+
+
+def _known_already(table: Table, known: pd.DataFrame) -> Iterator[Fault]:
+    for row in np.flatnonzero(np.isin(table.texts("lm").astype(str), known["lm"].to_numpy(dtype=str))):
+        way_out = "Use predict for LMs of the fit, or give the new one another name"
+        yield table.fault(row, "lm", kind="known id", rule="this LM is in the fit", way_out=way_out)
+
+
+def _x_faults(table: Table, name: str, how: How, options: Options) -> Iterator[Fault]:
+    if name not in table.data:
+        rule = f"there is no column {name}, the scaling variable of the fit"
+        yield Fault(table.file, "columns", rule, f"Give {name} for each new LM")
+        return
+    values, problems = transform(table.data[name].astype(object).tolist(), how, options.numerals)
+    for row in np.flatnonzero(np.isnan(values)):
+        if problem := problems.get(int(row)):
+            yield table.fault(row, name, kind=problem.kind, rule=problem.rule, way_out=problem.way_out)
+        else:
+            rule = f"{name} is missing, the scaling variable of the fit"
+            yield table.fault(row, name, kind="missing x", rule=rule, way_out="Give it for each new LM")

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from bayes_irsl.door.numerals import Numerals
 from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.numerals import Numerals
 
 OnDuplicate = Literal["error", "first", "replicate"]
 OnBoundary = Literal["auto", "error", "squeeze"]

@@ -14,6 +14,7 @@ from bayes_irsl.door.settling import Settled, settle
 from bayes_irsl.door.sources import Role, Source, Table, load_table
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.responses import Responses
+from bayes_irsl.wording import counted, listed
 
 
 def read_responses(
@@ -194,9 +195,9 @@ def _disconnected(file: str, cells: pd.DataFrame) -> Fault:
 def _lost(draft: Draft, settled: Settled) -> list[str]:
     """Name LMs and items whose every cell is missing."""
     notes = []
-    for word, all_ids, column in (("LMs", draft.lm, "lm"), ("items", draft.item, "item")):
+    for word, all_ids, column in (("LM", draft.lm, "lm"), ("item", draft.item, "item")):
         lost = sorted(set(pd.unique(all_ids)) - set(settled.cells[column].unique()))
         if lost:
-            shown = ", ".join(lost[:5]) + (", ..." if len(lost) > 5 else "")
-            notes.append(f"{len(lost)} {word} have missing cells only and are left out ({shown})")
+            have = "has missing cells only and is" if len(lost) == 1 else "have missing cells only and are"
+            notes.append(f"{counted(len(lost), word)} {have} left out ({listed(lost)})")
     return notes

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from bayes_irsl.door.numerals import Texts, texts
 from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.numerals import Texts, texts
 
 Role = Literal["responses", "lms", "items"]
 type Source = str | Path | pd.DataFrame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import jax
@@ -43,6 +43,16 @@ class Engine(Protocol):
     def run(self, model: Model, design: Design, seed: int, *, progress: bool = False) -> Draws:
         """Draw from the posterior of `model` given the responses of `design`."""
         ...
+
+
+def settings(engine: Any) -> dict[str, str | int | float | bool | None]:
+    """Settings of an engine as plain values; a class or function by its name."""
+    plain = (str, int, float, bool, type(None))
+    values = {field.name: getattr(engine, field.name) for field in fields(engine)}
+    return {
+        name: value if isinstance(value, plain) else getattr(value, "__name__", repr(value))
+        for name, value in values.items()
+    }
 
 
 def structure(model: Any, design: Design) -> dict[str, Any]:

@@ -5,6 +5,9 @@ distance from m in units of s; in between, as :math:`z = c\,m + (v - m)\,s^{c-1}
 share that the data take off the prior variance is a good c, if it is taken where s is as small as the data leave
 it: a scale that may be near zero makes a funnel, in which only the non-centred form can move.
 
+Levels that sum to zero are sampled as independent ones, less their mean. The distribution is the same, the mean that
+is taken off says nothing of the data, and every level can be as centred as its own data ask.
+
 Source of the partial form: Gorinova, Moore and Hoffman (2020), Automatic reparameterisation of probabilistic
 programs.
 """
@@ -14,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
@@ -21,8 +25,10 @@ from jaxtyping import Array
 from numpyro.infer.reparam import Reparam
 
 SUFFIX = "_decentred"
-# The scale of fewer levels than this may be anything from zero up, whatever the data say of the levels.
-FEWEST_LEVELS = 10
+# A scale this improbably small is not met in a run.
+SMALLEST = 0.01
+# Scales that are tried, in units of the one that was estimated.
+_SCALES = np.geomspace(1e-3, 10.0, 400)
 
 
 class PartlyCentred(Reparam):  # type: ignore[misc]
@@ -41,9 +47,10 @@ class PartlyCentred(Reparam):  # type: ignore[misc]
         """Sample the rescaled levels, and scale them back."""
         prior, share = _base(fn), self.share
         if _sums_to_zero(fn):
-            share = share.mean()
-            z = numpyro.sample(name + SUFFIX, dist.ZeroSumNormal(prior.scale**share, event_shape=fn.event_shape))
-            return None, prior.scale ** (1.0 - share) * z
+            spread = jnp.broadcast_to(prior.scale**share, fn.event_shape)
+            z = numpyro.sample(name + SUFFIX, dist.Normal(0.0, spread).to_event(1))
+            levels = prior.scale ** (1.0 - share) * z
+            return None, levels - levels.mean()
         z = numpyro.sample(name + SUFFIX, dist.Normal(share * prior.loc, prior.scale**share))
         return None, prior.loc + prior.scale ** (1.0 - share) * (z - share * prior.loc)
 
@@ -51,7 +58,7 @@ class PartlyCentred(Reparam):  # type: ignore[misc]
         """Rescaled levels that stand for some values: the inverse of what is sampled."""
         prior, share = _base(fn), self.share
         if _sums_to_zero(fn):
-            return value / prior.scale ** (1.0 - share.mean())
+            return value / prior.scale ** (1.0 - share)
         return share * prior.loc + (value - prior.loc) / prior.scale ** (1.0 - share)
 
 
@@ -67,29 +74,40 @@ def hierarchical(sites: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def share_of_data(deviation: np.ndarray) -> np.ndarray:
+def share_of_data(mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
     r"""Centring of the levels of a site.
 
-    In non-centred coordinates the data turn the prior standard deviation 1 into :math:`d`: their information is
-    :math:`d^{-2} - 1` at that scale and :math:`r^2` times that at a scale r times as large. K levels leave the
-    log of their scale uncertain by at least :math:`1/\sqrt{2K}`; r is three such steps down.
+    In non-centred coordinates the data turn a standard normal prior into one with mean m and standard deviation d.
+    That is what an estimate :math:`v = m / (1 - d^2)` of the level with the information :math:`w = d^{-2} - 1` does,
+    and an estimate is :math:`N(0, r^2 + 1/w)` where the scale is r times what it was taken for. So the levels say
+    together how small r may be, and each is centred by the share :math:`r^2 w / (1 + r^2 w)` there.
 
     Parameters
     ----------
-    deviation : np.ndarray
-        d of every level.
+    mean, deviation : np.ndarray
+        m and d of every level.
 
     Examples
     --------
-    >>> share_of_data(np.full(1000, 0.1)).round(2)[0], share_of_data(np.full(3, 0.1))[0]
-    (np.float64(0.99), np.float64(0.0))
+    Three levels that differ beyond doubt, and three that may well be one:
+
+    >>> share_of_data(np.array([-1.0, 0.0, 1.0]), np.full(3, 0.05)).round(2)
+    array([0.99, 0.99, 0.99])
+    >>> share_of_data(np.array([-0.1, 0.0, 0.1]), np.full(3, 0.5)).round(2)
+    array([0., 0., 0.])
     """
-    levels = deviation.size
-    if levels < FEWEST_LEVELS:
+    information = np.maximum(deviation**-2.0 - 1.0, 0.0)
+    seen = information > 0
+    if not seen.any():
         return np.zeros(deviation.shape)
-    smallest = np.exp(-3.0 / np.sqrt(2.0 * levels))
-    information = np.maximum(deviation**-2.0 - 1.0, 0.0) * smallest**2
-    return np.asarray(information / (1.0 + information))
+    noise = 1.0 / information[seen]
+    variance = np.square(_SCALES)[:, None] + noise
+    log_weight = -0.5 * (np.square(mean[seen] * (1.0 + noise)) / variance + np.log(variance)).sum(1)
+    # Every scale is as likely as any other beforehand; the grid has equal steps in its logarithm.
+    weight = np.exp(log_weight - log_weight.max()) * _SCALES
+    smallest = _SCALES[np.searchsorted(np.cumsum(weight) / weight.sum(), SMALLEST)]
+    gained = smallest**2 * information
+    return np.asarray(gained / (1.0 + gained))
 
 
 def _base(distribution: Any) -> Any:

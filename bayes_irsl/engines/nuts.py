@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
 from numpyro.infer import MCMC, init_to_value
 from numpyro.infer import NUTS as Kernel
 from numpyro.infer.util import initialize_model
@@ -18,6 +20,7 @@ from bayes_irsl.engines.base import Draws, sampled
 from bayes_irsl.engines.whitening import whiten
 from irsl_models import Design, Model
 
+_HALVINGS = 20
 _STATS = {
     "num_steps": "n_steps",
     "diverging": "diverging",
@@ -108,7 +111,7 @@ class NUTS:
             progress_bar=progress,
         )
         # As far apart as the posterior is wide: were there several modes, chains should find them.
-        z = jax.random.normal(jitter_key, (self.chains, flat.size))
+        z = _pulled_in(potential, jax.random.normal(jitter_key, (self.chains, flat.size)))
         sampler.run(run_key, init_params=z if self.chains > 1 else z[0], extra_fields=tuple(_STATS))
         names = sampled(model, design)
 
@@ -125,6 +128,24 @@ class NUTS:
             sites={name: np.asarray(value).reshape(shape + value.shape[1:]) for name, value in sites.items()},
             stats={ours: np.asarray(extra[theirs]) for theirs, ours in _STATS.items()},
         )
+
+
+def _pulled_in(potential: Callable[[Array], Array], z: Array) -> Array:
+    """Halve points that lie far above the level of typical ones until they do not.
+
+    Far from the centre the coordinates may be wrong by so much that a chain starts thousands of nats up and falls
+    into the neck of a funnel, out of which no later step leads. A typical point of n dimensions is n / 2 up.
+    """
+
+    @jax.jit
+    def nearer(z: Array) -> Array:
+        level = potential(jnp.zeros(z.shape[-1])) + z.shape[-1]
+        height = jax.lax.map(potential, z)
+        return jnp.where((height < level)[:, None], z, z / 2.0)
+
+    for _ in range(_HALVINGS):
+        z = nearer(z)
+    return z
 
 
 def _positions(parameters: dict[str, Any], site: str) -> np.ndarray:

@@ -52,7 +52,8 @@ def find(model: Model, design: Design, seed: int, *, steps: int = 2000) -> Start
     guide = AutoNormal(free, init_loc_fn=init_to_median, init_scale=0.1)
     svi = SVI(free, guide, Adam(learning_rate(0.02, steps)), Trace_ELBO())
     params = svi.run(jax.random.key(seed), steps, design, progress_bar=False, stable_update=True).params
-    forms = {name: PartlyCentred(share_of_data(np.asarray(params[f"{name}{SUFFIX}_auto_scale"]))) for name in names}
+    found = {name: [np.asarray(params[f"{name}{SUFFIX}_auto_{what}"]) for what in ("loc", "scale")] for name in names}
+    forms = {name: PartlyCentred(share_of_data(*found[name])) for name in names}
     latent = {name.removesuffix("_auto_loc") for name in params if name.endswith("_auto_loc")}
     middle = {name: value for name, value in guide.median(params).items() if name in latent}
     return Start(handlers.reparam(model, forms), _converted(model, free, forms, design, middle))

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from bayes_irsl import encoding, prediction
+from bayes_irsl import encoding, prediction, reporting
 from bayes_irsl.fitting import Fit, double_precision, unseen
 from bayes_irsl.plots import choosing, labels, palette
 
@@ -83,12 +83,10 @@ def expected_at(fit: Fit, ability: NDArray[np.float64], items: Sequence[str]) ->
     chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
     kept = np.unique(np.linspace(0, draws - 1, max(1, min(draws, _DRAWS // chains))).astype(int))
     sites = {name: value[:, kept] for name, value in fit.sites.items()}
-    known = sites["ability"]
-    # Back from the reported scale to that of the model (`reporting.RULE`).
-    centre, spread = (known.mean(-1), known.std(-1)) if known.shape[-1] > 1 else (0.0, 1.0)
-    n, shape = len(ability), known.shape[:2]
-    sites["ability_new"] = np.multiply.outer(np.broadcast_to(spread, shape), ability)
-    sites["ability_new"] += np.broadcast_to(centre, shape)[..., None]
+    # Back from the reported scale to that of the model.
+    centre, spread = reporting.centre_and_spread(sites["ability"])
+    n, shape = len(ability), centre.shape
+    sites["ability_new"] = np.multiply.outer(spread, ability) + centre[..., None]
     for grouping in fit.groups:
         sites[f"group_{grouping}_new"] = np.zeros((*shape, 1))
     if "deviation" in sites:

@@ -18,7 +18,7 @@ from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 from numpyro.util import is_prng_key
 
-from irsl_models.special import log_gamma
+from irsl_models.special import log_gamma, log_rising
 
 _PARAMETERS = {"logit": constraints.real, "precision": constraints.positive}
 
@@ -130,13 +130,9 @@ class LogitBetaBinomial(dist.Distribution):  # type: ignore[misc]
         total = self.trials.astype(first.dtype)
         misses = total - hits
         coefficient = log_gamma(total + 1.0) - log_gamma(hits + 1.0) - log_gamma(misses + 1.0)
-        return (
-            coefficient
-            + log_gamma(hits + first)
-            + log_gamma(misses + second)
-            - log_gamma(total + self.precision)
-            - (log_gamma(first) + log_gamma(second) - log_gamma(self.precision))
-        )
+        # Rising factorials, not log gammas: items without any scatter beyond the binomial have a posterior of the
+        # precision that reaches up to where differences of log gammas are noise, hundreds of nats of it.
+        return coefficient + log_rising(first, hits) + log_rising(second, misses) - log_rising(self.precision, total)
 
     @property
     def mean(self) -> Array:

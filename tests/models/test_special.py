@@ -1,12 +1,15 @@
 """Gamma functions against SciPy, in both precisions."""
 
+import math
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
 
-from irsl_models.special import digamma, log_gamma
+from irsl_models.special import digamma, digamma_rise, log_gamma, log_rising
 
 POINTS = np.unique(np.concatenate([np.geomspace(1e-30, 1e8, 400), np.linspace(0.01, 20.0, 400), [1.0, 2.0, 8.0]]))
 
@@ -31,8 +34,37 @@ def test_derivatives_are_the_next_function() -> None:
         points = jnp.asarray(POINTS)
         slope = jax.vmap(jax.grad(log_gamma))(points)
         bend = jax.vmap(jax.grad(digamma))(points)
+        rise = jax.vmap(jax.grad(log_rising), (0, None))(points, 7.0)
+        bent = jax.vmap(jax.grad(digamma_rise), (0, None))(points, 7.0)
     np.testing.assert_allclose(slope, scipy.special.digamma(POINTS), rtol=2e-14, atol=2e-14)
     np.testing.assert_allclose(bend, scipy.special.polygamma(1, POINTS), rtol=1e-11)
+    steps = POINTS[:, None] + np.arange(7)
+    np.testing.assert_allclose(rise, (1 / steps).sum(1), rtol=1e-12)
+    few = POINTS < 1e4  # a difference of two trigammas, which serves coordinates and not densities
+    np.testing.assert_allclose(bent[few], -(1 / steps[few] ** 2).sum(1), rtol=1e-10)
+
+
+COUNTS = (0, 1, 3, 40, 1000)
+
+
+def exact_rise(term: Callable[[float], float], x: float, n: int) -> float:
+    return math.fsum(term(x + step) for step in range(n))
+
+
+@pytest.mark.parametrize(
+    ("ours", "term"), [(log_rising, math.log), (digamma_rise, lambda x: 1.0 / x)], ids=["log_rising", "digamma_rise"]
+)
+@pytest.mark.parametrize(("kind", "tolerance"), [(np.float64, 2e-14), (np.float32, 2e-6)])
+def test_rising_factorials_against_their_sums(ours, term, kind, tolerance) -> None:  # type: ignore[no-untyped-def]
+    """Up to shapes of 1e20, where a difference of two log gammas would be off by thousands."""
+    points = np.concatenate([np.geomspace(1e-30, 1e20, 60), np.linspace(0.5, 9.0, 18)]).astype(kind)
+    with jax.enable_x64(kind is np.float64):
+        for n in COUNTS:
+            found = np.asarray(ours(jnp.asarray(points), jnp.asarray(n, kind)), dtype=np.float64)
+            exact = np.array([exact_rise(term, float(x), n) for x in points])
+            size = max(n, 1) * np.maximum(1.0, np.abs(np.log(points.astype(np.float64))))
+            scale = size if ours is log_rising else np.maximum(np.abs(exact), 1e-30)
+            assert (np.abs(found - exact) / scale).max() < tolerance * (1 if ours is log_rising else 10), n
 
 
 @pytest.mark.parametrize("x64", [True, False])

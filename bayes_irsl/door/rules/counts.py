@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from bayes_irsl.door.draft import Draft, Mask
-from bayes_irsl.door.numerals import Numbers
 from bayes_irsl.errors import Fault
+from bayes_irsl.numerals import Numbers
 
 LARGEST = 2.0**53
 """Beyond this, float64 does not hold every whole number."""

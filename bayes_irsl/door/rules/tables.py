@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from bayes_irsl.door.draft import Draft, is_blank, where
-from bayes_irsl.door.numerals import read_numbers
 from bayes_irsl.door.sources import Table
 from bayes_irsl.errors import Fault
+from bayes_irsl.numerals import read_numbers
+from bayes_irsl.wording import counted
 
 
 def _id_columns(draft: Draft) -> Iterator[tuple[Table, str]]:
@@ -67,7 +68,7 @@ def responses_join(draft: Draft) -> Iterator[Fault]:
         rows = np.flatnonzero(unknown)
         _, first, count = np.unique(texts[rows].astype(str), return_index=True, return_counts=True)
         for row, uses in zip(rows[first], count, strict=True):
-            rule = f"{table.file} has no row for this id ({uses} {'row uses' if uses == 1 else 'rows use'} it)"
+            rule = f"{table.file} has no row for this id (used in {counted(uses, 'row')})"
             yield draft.responses.fault(
                 row, column, kind="unknown id", rule=rule, way_out="Add the row, or correct the id"
             )
