@@ -124,6 +124,10 @@ def test_the_limit_of_large_precision_is_the_binomial() -> None:
     # The first correction is proportional to 1 / precision.
     assert errors[1] < 1e-3
     assert errors[1] == pytest.approx(errors[0] / 100, rel=0.1)
+    # A posterior of the precision has no upper end where the data scatter no more than a binomial.
+    for precision in (1e10, 1e15, 1e20):
+        _, found = evaluate(likelihoods.beta_binomial, table, threshold, precision)
+        np.testing.assert_allclose(found, binomial, rtol=0, atol=errors[0] * 1e4 / precision + 1e-10)
 
 
 DIFFICULTY = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
