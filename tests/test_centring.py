@@ -1,5 +1,8 @@
 """Centring changes coordinates and no posterior."""
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,13 +27,13 @@ def balanced() -> None:
     numpyro.sample("v", dist.ZeroSumNormal(0.5, event_shape=(3,)))
 
 
-def both_forms(model, share: np.ndarray):  # type: ignore[no-untyped-def]
+def both_forms(model: Callable[[], None], share: np.ndarray) -> tuple[PartlyCentred, Any]:
     form = PartlyCentred(share)
     return form, handlers.reparam(model, {"v": form})
 
 
 @pytest.mark.parametrize("model", [levels, balanced])
-def test_hierarchical_sites_are_found(model) -> None:  # type: ignore[no-untyped-def]
+def test_hierarchical_sites_are_found(model: Callable[[], None]) -> None:
     trace = handlers.trace(handlers.seed(model, 0)).get_trace()
     assert hierarchical(trace) == ["v"]
 
@@ -50,7 +53,7 @@ def test_the_density_of_levels_is_the_same_but_for_the_change_of_scale() -> None
 @pytest.mark.parametrize("share", [np.zeros(3), SHARE, np.ones(3)])
 def test_levels_that_sum_to_zero_keep_their_distribution(share: np.ndarray) -> None:
     _, changed = both_forms(balanced, share)
-    drawn = jax.vmap(lambda key: handlers.trace(handlers.seed(changed, key)).get_trace()["v"]["value"])
+    drawn: Any = jax.vmap(lambda key: handlers.trace(handlers.seed(changed, key)).get_trace()["v"]["value"])
     values = np.asarray(drawn(jax.random.split(jax.random.key(0), 20_000)))
     np.testing.assert_allclose(values.sum(1), 0.0, atol=1e-6)
     expected = 0.25 * (np.eye(3) - 1.0 / 3.0)

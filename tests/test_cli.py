@@ -267,6 +267,16 @@ def test_fit_refuses(run: Run, tables: list[object], tmp_path: Path, words: list
     assert not out.exists()
 
 
+def test_wrong_words_are_told_at_once_before_anything_is_read(run: Run, tmp_path: Path) -> None:
+    words = ["--curve", "9pl", "--likelihood", "normal", "--engine", "magic", "--trend", "linear"]
+    assert run("fit", "no-such-table.csv", *words, "--out", tmp_path / "fit.csv") == 2
+    first, *others = run.err.splitlines()
+    assert first == "5 faults in the input:"
+    assert [line.split(",")[0] for line in others] == [
+        f"- option {name}" for name in ("out", "trend", "curve", "likelihood", "engine")
+    ]
+
+
 @pytest.mark.parametrize(
     ("out", "told"),
     [

@@ -10,7 +10,18 @@ from cyclopts.types import NonNegativeInt, PositiveInt
 from bayes_irsl.cli.output import FIT_ENDINGS, check_target, say
 from bayes_irsl.cli.showing import show_diagnostics, show_fit
 from bayes_irsl.cli.tables import AS_WRITTEN, Tables
-from bayes_irsl.cli.words import Probability, Words, engine_of, model_of, one_axis
+from bayes_irsl.cli.words import (
+    Probability,
+    Words,
+    curve_of,
+    engine_of,
+    gathered,
+    likelihood_of,
+    model_of,
+    one_axis,
+    trend_of,
+    with_settings,
+)
 
 EXAMPLE = (
     "Example: bayes-irsl fit scores.csv --lms lms.csv --x flops --group family --trend power "
@@ -72,21 +83,28 @@ def fit(
     seed : int
         Same seed, same fit.
     """
-    check_target(out, FIT_ENDINGS, tables.files(responses))
+    _, axis, chosen_trend, chosen_curve, chosen_likelihood, chosen_engine = gathered(
+        lambda: check_target(out, FIT_ENDINGS, tables.files(responses)),
+        lambda: one_axis(x),
+        lambda: trend_of(trend, x),
+        lambda: curve_of(curve),
+        lambda: likelihood_of(likelihood),
+        lambda: engine_of(engine),
+    )
 
     from bayes_irsl.fitting import fit as fit_model
     from bayes_irsl.storage import save
 
     table = tables.read(responses)
-    axis = one_axis(x)
-    model, notes = model_of(
-        table, axis, tables.missing_x, trend=trend, curve=curve, likelihood=likelihood, prior=prior or {}
-    )
     settings = {"draws": draws, "chains": chains, "warmup": warmup, "target_accept": target_accept}
+    (model, notes), run = gathered(
+        lambda: model_of(chosen_trend, chosen_curve, chosen_likelihood, prior or {}, table, axis, tables.missing_x),
+        lambda: with_settings(chosen_engine, settings, table),
+    )
     found = fit_model(
         model,
         table,
-        engine_of(engine, settings, table),
+        run,
         x=axis,
         group=group,
         missing_x=tables.missing_x,

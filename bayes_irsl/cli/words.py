@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from bayes_irsl.engines.base import Engine
     from bayes_irsl.responses import Responses
     from irsl_models import Model
+    from irsl_models.curves import Curve
+    from irsl_models.model import Part
 
 Words = Annotated[tuple[str, ...], Parameter(consume_multiple=True, show_default=False)]
 """Several words after one option."""
@@ -89,6 +91,20 @@ def part(option: str, catalogue: Mapping[str, Any], word: str, later: Iterable[s
     raise InputError(Fault(f"option {option}", "option", rule, f"Give one of {', '.join(catalogue)}", word))
 
 
+def gathered(*looked_up: Callable[[], Any]) -> list[Any]:
+    """Look several words up, and tell all faults of all of them in one message."""
+    found: list[Any] = []
+    faults: list[Fault | str] = []
+    for look_up in looked_up:
+        try:
+            found.append(look_up())
+        except InputError as problem:
+            faults += problem.faults
+    if faults:
+        raise InputError(*faults)
+    return found
+
+
 def one_axis(words: Sequence[str]) -> str | None:
     """Return the one scaling variable, if there is one."""
     if len(words) > 1:
@@ -97,49 +113,76 @@ def one_axis(words: Sequence[str]) -> str | None:
     return words[0] if words else None
 
 
+def trend_of(word: str | None, x: Sequence[str]) -> Part | None:
+    """Look a trend up; None where it is left open."""
+    from bayes_irsl import names
+
+    if word is None:
+        return None
+    trend: Part = part("trend", names.TRENDS, word, later=("chinchilla", "broken", "gp"))
+    if not x and word != "none":
+        rule = "a trend needs a scaling variable"
+        raise InputError(Fault("option trend", "option", rule, "Give --x NAME, or take --trend none", word))
+    return trend
+
+
+def curve_of(word: str) -> Curve:
+    """Look a curve up."""
+    from bayes_irsl import names
+
+    curve: Curve = part("curve", names.CURVES, word, later=("4pl",))
+    return curve
+
+
+def likelihood_of(word: str) -> Part | None:
+    """Look a likelihood up; None where it is left open."""
+    from bayes_irsl import names
+
+    likelihood: Part | None = part("likelihood", {"auto": None, **names.LIKELIHOODS}, word)
+    return likelihood
+
+
+def engine_of(word: str | None) -> Engine | None:
+    """Look an engine up, with its default settings; None where it is left open."""
+    from bayes_irsl.engines.nuts import NUTS
+    from bayes_irsl.engines.svi import SVI
+
+    if word is None:
+        return None
+    engine: Engine = part("engine", {"nuts": NUTS, "svi": SVI}, word, later=("hmc", "laplace"))()
+    return engine
+
+
 def model_of(
+    trend: Part | None,
+    curve: Curve,
+    likelihood: Part | None,
+    prior: Mapping[str, str],
     responses: Responses,
     x: str | None,
     missing_x: MissingX,
-    *,
-    trend: str | None,
-    curve: str,
-    likelihood: str,
-    prior: Mapping[str, str],
 ) -> tuple[Model, list[str]]:
-    """Put the model together that the words name.
+    """Put a model together, and choose from the data what was left open.
 
     Returns
     -------
     Model
-        Its likelihood left to the fit where the words leave it open and no prior asks for it.
+        Its likelihood is left to the fit unless some prior is given: which priors there are depends on it.
     list of str
         What was chosen here, and why.
     """
-    from bayes_irsl import choices, covariates, names
+    from bayes_irsl import choices, covariates
     from irsl_models import Model
 
     notes = []
     if trend is None:
         axis = None if x is None else covariates.fit_axis(responses, x, missing_x)[0]
-        chosen_trend, note = choices.choose_trend(axis)
+        trend, note = choices.choose_trend(axis)
         notes.append(note)
-    else:
-        chosen_trend = part("trend", names.TRENDS, trend, later=("chinchilla", "broken", "gp"))
-        if x is None and trend != "none":
-            rule = "a trend needs a scaling variable"
-            raise InputError(Fault("option trend", "option", rule, "Give --x NAME, or take --trend none", trend))
-    chosen_likelihood = None
-    if likelihood != "auto":
-        chosen_likelihood = part("likelihood", {"auto": None, **names.LIKELIHOODS}, likelihood)
-    elif prior:
-        # Which priors there are depends on the likelihood.
-        chosen_likelihood, note = choices.choose_likelihood(responses)
+    if likelihood is None and prior:
+        likelihood, note = choices.choose_likelihood(responses)
         notes.append(note)
-    model = Model(
-        trend=chosen_trend, curve=part("curve", names.CURVES, curve, later=("4pl",)), likelihood=chosen_likelihood
-    )
-    return with_priors(model, prior), notes
+    return with_priors(Model(trend=trend, curve=curve, likelihood=likelihood), prior), notes
 
 
 def with_priors(model: Model, texts: Mapping[str, str]) -> Model:
@@ -164,39 +207,36 @@ def with_priors(model: Model, texts: Mapping[str, str]) -> Model:
     return model.with_priors(**found)
 
 
-def engine_of(word: str | None, settings: Mapping[str, Any], responses: Responses) -> Engine | None:
-    """Make an engine with the settings that were given; None where nothing was, and the fit chooses.
+def with_settings(engine: Engine | None, settings: Mapping[str, Any], responses: Responses) -> Engine | None:
+    """Change settings of an engine; None where nothing was asked for, and the fit chooses.
 
     Parameters
     ----------
-    word : str or None
-        Name of the engine; by default the one chosen by the size of the table.
+    engine : Engine or None
+        By default the one chosen by the size of the table.
     settings : mapping of str to object
         Settings by name; None for those that were not given.
     responses : Responses
         The table it will run on.
     """
     from bayes_irsl.choices import choose_engine
-    from bayes_irsl.engines.nuts import NUTS
-    from bayes_irsl.engines.svi import SVI
 
     given = {name: value for name, value in settings.items() if value is not None}
-    if word is None and not given:
-        return None
-    kinds = {"nuts": NUTS, "svi": SVI}
-    engine: Any = choose_engine(responses)[0] if word is None else part("engine", kinds, word, ("hmc", "laplace"))()
+    if not given:
+        return engine
+    chosen: Any = choose_engine(responses)[0] if engine is None else engine
     faults = [
         Fault(
             f"option {name.replace('_', '-')}",
             "option",
-            f"{engine.name} has no such setting",
+            f"{chosen.name} has no such setting",
             "Leave it out",
             str(value),
         )
         for name, value in given.items()
-        if not hasattr(engine, name)
+        if not hasattr(chosen, name)
     ]
     if faults:
         raise InputError(*faults)
-    chosen: Engine = replace(engine, **given)
-    return chosen
+    changed: Engine = replace(chosen, **given)
+    return changed

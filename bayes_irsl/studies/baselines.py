@@ -8,7 +8,10 @@ import numpy as np
 from scipy.special import expit
 
 Baseline = Callable[[np.ndarray, np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
-"""Scores and dates (years) of the training data, dates of the forecasts, a generator -> draws (draw, forecast)."""
+"""Scores and dates of the training data, dates of the forecasts, a generator -> draws (draw, forecast).
+
+Dates are years after the end of the training data, negative before it.
+"""
 
 N_DRAWS = 2000
 # Scores are kept this far from 0 and 1 before a logit is taken.
@@ -20,11 +23,11 @@ def recent_mean(score: np.ndarray, years: np.ndarray, target: np.ndarray, rng: n
 
     Examples
     --------
-    >>> draws = recent_mean(np.array([0.4, 0.6]), np.array([0.0, 0.5]), np.array([1.0]), np.random.default_rng(0))
+    >>> draws = recent_mean(np.array([0.4, 0.6]), np.array([-0.5, 0.0]), np.array([1.0]), np.random.default_rng(0))
     >>> round(float(draws.mean()), 1)
     0.5
     """
-    recent = score[years > years.max() - 1.0]
+    recent = score[years > -1.0]
     recent = recent if len(recent) > 1 else score
     drawn = rng.normal(recent.mean(), recent.std(ddof=1), (N_DRAWS, len(target)))
     return np.clip(drawn, 0.0, 1.0)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,12 @@ import pandas as pd
 from cyclopts import App
 
 from bayes_irsl import datasets
-from bayes_irsl.covariates import Axis
 from bayes_irsl.engines.base import Engine
 from bayes_irsl.engines.nuts import NUTS
 from bayes_irsl.fitting import fit
 from bayes_irsl.forecasting import forecast
 from bayes_irsl.responses import Responses
+from bayes_irsl.scaling_values import years
 from bayes_irsl.scores import score_forecast
 from bayes_irsl.studies.baselines import BASELINES
 from irsl_models import Model, trends
@@ -66,13 +67,13 @@ def by_model(train: Responses, later: pd.DataFrame, engine: Engine, seed: int = 
 def by_baseline(name: str, train: Responses, later: pd.DataFrame, seed: int = 0) -> np.ndarray:
     """Draws of the later scores from one curve or mean per item."""
     rng = np.random.default_rng(seed)
-    axis = Axis("date", "date", 0.0, 1.0, 0.0, 0.0, 2)
     dated = train.cells.merge(train.lms[["lm", "date"]], on="lm")
+    now = years(date.fromisoformat(dated["date"].max()))
     draws: np.ndarray | None = None
     for item, asked in later.groupby("item"):
         known = dated[dated["item"] == item]
-        years, target = axis.transformed(known["date"]), axis.transformed(asked["date"])
-        drawn = BASELINES[name](known["score"].to_numpy(), years, target, rng)
+        past, target = (np.array([years(date.fromisoformat(day)) for day in table["date"]]) for table in (known, asked))
+        drawn = BASELINES[name](known["score"].to_numpy(), past - now, target - now, rng)
         draws = np.empty((len(drawn), len(later))) if draws is None else draws
         draws[:, asked.index] = drawn
     assert draws is not None

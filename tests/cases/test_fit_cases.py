@@ -8,19 +8,13 @@ import numpyro
 import numpyro.distributions as dist
 import pandas as pd
 import pytest
+from monte_carlo import standard_error
 
 import bayes_irsl as bi
 from irsl_models import Design
 from irsl_models.curves import Curve
 
 ENGINE = bi.NUTS(draws=2000, warmup=300, chains=2)
-
-
-def mean_error(draws: np.ndarray) -> float:
-    """Monte Carlo standard error of a mean."""
-    from arviz_stats import ess
-
-    return float(draws.std() / np.sqrt(float(ess(draws))))
 
 
 # LMs with few answers to known items, one of them with a single one, one right on everything.
@@ -55,16 +49,16 @@ def known_items() -> bi.Fit:
 def test_ability_on_known_items_is_that_of_quadrature(known_items: bi.Fit, who: str, mean: float, sd: float) -> None:
     place = [name for name, _ in ANSWERS].index(who)
     draws = known_items.sites["ability"][..., place]
-    assert draws.mean() == pytest.approx(mean, abs=4 * mean_error(draws))
+    assert draws.mean() == pytest.approx(mean, abs=4 * float(standard_error(draws)))
     # The square of a normal deviate varies by twice the squared variance.
-    assert draws.var() == pytest.approx(sd**2, abs=4 * mean_error((draws - draws.mean()) ** 2))
+    assert draws.var() == pytest.approx(sd**2, abs=4 * float(standard_error((draws - draws.mean()) ** 2)))
 
 
 def test_one_right_answer_is_kept_named_and_no_rank(known_items: bi.Fit) -> None:
     assert "2 of 4 LMs have 1 response: new, worse" in known_items.notes
     ability = known_items.sites["ability"]
     better = (ability[..., 2] > ability[..., 0]).astype(float)
-    assert better.mean() == pytest.approx(0.56, abs=0.005 + 4 * mean_error(better))
+    assert better.mean() == pytest.approx(0.56, abs=0.005 + 4 * float(standard_error(better)))
     interval = np.quantile(ability[..., 2], [0.05, 0.95])
     assert np.diff(interval)[0] > 0.85 * 2 * 1.645
 
@@ -86,9 +80,9 @@ def test_items_with_one_answer_differ_by_that_answer_only(one_lm: bi.Fit) -> Non
         for place in range(alike.shape[-1]):
             others = np.delete(alike, place, axis=-1).mean(-1)
             difference = alike[..., place] - others
-            assert abs(difference.mean()) < 4 * mean_error(difference)
+            assert abs(difference.mean()) < 4 * standard_error(difference)
     apart = threshold[..., ~right].mean(-1) - threshold[..., right].mean(-1)
-    assert apart.mean() > 10 * mean_error(apart)
+    assert apart.mean() > 10 * standard_error(apart)
 
 
 def test_the_success_rate_of_one_lm_is_shrunk(one_lm: bi.Fit) -> None:

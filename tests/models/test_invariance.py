@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 from model_tables import design, population, potentials, unconstrained_shapes
+from monte_carlo import standard_error
 
 import bayes_irsl as bi
 from bayes_irsl.engines import warm_start
@@ -61,15 +61,8 @@ def test_a_flipped_start_ends_in_the_same_report(fit: bi.Fit, truth: Truth, monk
     engine = bi.NUTS(draws=300, warmup=300, chains=2)
     again = bi.fit(bi.Model(), truth.responses, engine, x="x", group="group", seed=1)
     for name in ("ability", "difficulty", "discrimination", "slope"):
-        here, there = (mean_and_error(found.posterior[name]) for found in (fit, again))
+        here, there = (found.posterior[name] for found in (fit, again))
+        apart = abs((here.mean(("chain", "draw")) - there.mean(("chain", "draw"))).to_numpy())
         # 49 comparisons at four and a half standard errors: a false alarm in 3000 runs.
-        np.testing.assert_array_less(abs(here[0] - there[0]), 4.5 * np.hypot(here[1], there[1]), err_msg=name)
-
-
-def mean_and_error(draws: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-    """Posterior means with their Monte Carlo standard errors."""
-    from arviz_stats import ess
-
-    effective = ess(draws.to_dataset(name="q"))["q"]
-    along = ("chain", "draw")
-    return draws.mean(along).to_numpy(), (draws.std(along) / np.sqrt(effective)).to_numpy()
+        bound = 4.5 * np.hypot(standard_error(here), standard_error(there))
+        np.testing.assert_array_less(apart, bound, err_msg=name)
