@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammaln
 
 from irsl_models import Design, Dim, Grouping, Knots
 
@@ -16,6 +17,8 @@ MOST_KNOTS = 25
 # Benchmarks with fewer items than this have no deviation of their own: the precision of the items carries it.
 FEWEST_ITEMS_FOR_DEVIATION = 3
 FEWEST_ITEMS_FOR_POOLING = 2
+# Cells that are laid out row by row cost a fraction of cells on their own.
+FULL_ENOUGH = 0.25
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,16 @@ def design(
         LMs beyond the calibration table.
     """
     known, new = len(population.lms), newcomers.count if newcomers else 0
+    shape = known, len(population.items)
+    rows = (score is not None or successes is not None) and is_dense(shape, lm, item)
+    present: np.ndarray | None = None
+    if rows:
+        cell = lm * shape[1] + item
+        score, successes, trials = (_laid_out(shape, cell, column) for column in (score, successes, trials))
+        if len(cell) < shape[0] * shape[1]:
+            present = np.zeros(shape[0] * shape[1], dtype=bool)
+            present[cell] = True
+        lm, item = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
     x = _with_newcomers(population.x, newcomers.x if newcomers else None, known, new)
     untrended = np.isnan(x) & (population.x is not None)
     numbers = np.where(untrended, np.cumsum(untrended) - 1, -1)
@@ -110,9 +123,8 @@ def design(
         "pool": pools[population.benchmark],
         "spread": answered / np.maximum(answered.sum(1, keepdims=True), 1.0),
         "eligible": eligible,
-        "score": score,
-        "successes": successes,
-        "trials": trials,
+        **_responses(score, successes, trials),
+        "present": present,
     }
     return Design(
         **arrays,
@@ -129,7 +141,43 @@ def design(
         n_eligible=n_eligible,
         n_guessing=n_guessing,
         scaled=population.x is not None,
+        rows=rows,
     )
+
+
+def _responses(
+    score: np.ndarray | None, successes: np.ndarray | None, trials: np.ndarray | None
+) -> dict[str, np.ndarray | None]:
+    """Responses, and logs of them that a density would take anew at every step."""
+    log_score = log_rest = log_choose = None
+    if score is not None:
+        inside = np.where((score > 0) & (score < 1), score, 0.5)
+        log_score, log_rest = np.log(inside), np.log1p(-inside)
+    if successes is not None and trials is not None:
+        log_choose = gammaln(trials + 1.0) - gammaln(successes + 1.0) - gammaln(trials - successes + 1.0)
+    return {
+        "score": score,
+        "log_score": log_score,
+        "log_rest": log_rest,
+        "successes": successes,
+        "trials": trials,
+        "log_choose": log_choose,
+    }
+
+
+def is_dense(shape: tuple[int, int], lm: np.ndarray, item: np.ndarray) -> bool:
+    """Tell whether cells are enough of all pairs, and no pair twice, to be laid out row by row."""
+    pairs = shape[0] * shape[1]
+    return len(lm) >= FULL_ENOUGH * pairs and len(np.unique(lm.astype(np.int64) * shape[1] + item)) == len(lm)
+
+
+def _laid_out(shape: tuple[int, int], cell: np.ndarray, column: np.ndarray | None) -> np.ndarray | None:
+    """Put a column of cells where rows have it; missing cells get a value that every density can take."""
+    if column is None:
+        return None
+    filled = np.full(shape[0] * shape[1], 0.5 if column.dtype.kind == "f" else 1, dtype=column.dtype)
+    filled[cell] = column
+    return filled
 
 
 def _with_newcomers(old: np.ndarray | None, fresh: np.ndarray | None, known: int, new: int) -> np.ndarray:

@@ -187,7 +187,7 @@ def observed(model: Model, population: encoding.Population, cells: pd.DataFrame)
         if "successes" in cells:
             raise _misfit(f"{name} takes scores, and the table has counts", "Take beta_binomial", "")
         score = cells["score"].to_numpy(dtype=float)
-        outside = ~np.asarray(structure(model, build(score=score))["score"]["fn"].support(score))
+        outside = ~np.asarray(structure(model, build(score=score))["score"]["fn"].support.base_constraint(score))
         if outside.any():
             zeros, ones = int((score[outside] == 0).sum()), int((score[outside] == 1).sum())
             way_out = "Take ordered_beta, give successes and trials, or read with on_boundary='squeeze'"

@@ -22,6 +22,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array
+from numpyro import handlers
 from numpyro.infer.reparam import Reparam
 
 SUFFIX = "_decentred"
@@ -60,6 +61,11 @@ class PartlyCentred(Reparam):  # type: ignore[misc]
         if _sums_to_zero(fn):
             return value / prior.scale ** (1.0 - share)
         return share * prior.loc + (value - prior.loc) / prior.scale ** (1.0 - share)
+
+
+def free(model: Any, shares: Mapping[str, Any]) -> Any:
+    """The model with every hierarchical site as centred as it is told."""
+    return handlers.reparam(model, {name: PartlyCentred(share) for name, share in shares.items()})
 
 
 def hierarchical(sites: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from numpyro.infer import Trace_ELBO, init_to_value
 from numpyro.infer.autoguide import AutoGuide, AutoLowRankMultivariateNormal
 from numpyro.optim import Adam
 
-from bayes_irsl.engines import warm_start
+from bayes_irsl.engines import centring, warm_start
 from bayes_irsl.engines.base import Draws, sampled
 from irsl_models import Design, Model
 
@@ -56,10 +56,9 @@ class SVI:
         fit_key, draw_key = jax.random.split(jax.random.key(seed))
         design = jax.tree.map(jnp.asarray, design)
         start = warm_start.find(model, design, seed)
-        guide = self.guide(start.model, init_loc_fn=init_to_value(values=start.values))
-        inference = Inference(
-            start.model, guide, Adam(warm_start.learning_rate(self.learning_rate, self.steps)), Trace_ELBO()
-        )
+        free = centring.free(model, start.shares)
+        guide = self.guide(free, init_loc_fn=init_to_value(values=start.values))
+        inference = Inference(free, guide, Adam(warm_start.learning_rate(self.learning_rate, self.steps)), Trace_ELBO())
         result = inference.run(fit_key, self.steps, design, progress_bar=progress, stable_update=True)
         drawn = guide.sample_posterior(draw_key, result.params, design, sample_shape=(self.draws,))
         names = sampled(model, design)

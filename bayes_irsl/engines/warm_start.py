@@ -30,13 +30,13 @@ class Start:
 
     Parameters
     ----------
-    model : callable
-        The model, every hierarchical site as centred as the data ask.
+    shares : mapping of str to array
+        How centred the data ask the levels of each hierarchical site to be.
     values : mapping of str to array
-        Value of every site of that model.
+        Value of every site of the model in that form.
     """
 
-    model: Any
+    shares: Mapping[str, Any]
     values: Mapping[str, Any]
 
 
@@ -53,10 +53,11 @@ def find(model: Model, design: Design, seed: int, *, steps: int = 2000) -> Start
     svi = SVI(free, guide, Adam(learning_rate(0.02, steps)), Trace_ELBO())
     params = svi.run(jax.random.key(seed), steps, design, progress_bar=False, stable_update=True).params
     found = {name: [np.asarray(params[f"{name}{SUFFIX}_auto_{what}"]) for what in ("loc", "scale")] for name in names}
-    forms = {name: PartlyCentred(share_of_data(*found[name])) for name in names}
+    shares = {name: share_of_data(*found[name]) for name in names}
+    forms = {name: PartlyCentred(share) for name, share in shares.items()}
     latent = {name.removesuffix("_auto_loc") for name in params if name.endswith("_auto_loc")}
     middle = {name: value for name, value in guide.median(params).items() if name in latent}
-    return Start(handlers.reparam(model, forms), _converted(model, free, forms, design, middle))
+    return Start(shares, _converted(model, free, forms, design, middle))
 
 
 def _converted(

@@ -12,7 +12,8 @@ to second order, at the cost of two thin matrix products.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -58,7 +59,8 @@ class Whitening(NamedTuple):
 
 
 def whiten(
-    potential: Callable[[Float[Array, " parameter"]], Float[Array, ""]],
+    potential: Callable[[Any, Float[Array, " parameter"]], Float[Array, ""]],
+    arguments: Any,
     centre: Float[Array, " parameter"],
     diagonal: np.ndarray,
 ) -> Whitening:
@@ -67,7 +69,10 @@ def whiten(
     Parameters
     ----------
     potential : callable
-        Negative log density of the flat parameters.
+        Negative log density, of its arguments and the flat parameters. One and the same object for tables of one
+        shape lets them share what is compiled.
+    arguments : object
+        The arguments.
     centre : Float[Array, " parameter"]
         A typical point.
     diagonal : np.ndarray
@@ -84,27 +89,32 @@ def whiten(
             jnp.zeros((0, 0)),
             jnp.zeros((size, 0)),
         )
-    gradient = jax.grad(potential)
-
-    def product(direction: Array) -> Array:
-        turned: Array = jax.jvp(gradient, (centre,), (direction,))[1]
-        return turned
-
-    def column(position: Array) -> Array:
-        return product(jnp.zeros(size).at[position].set(1.0))
-
-    @jax.jit
-    def columns(positions: Array) -> Array:
-        found: Array = jax.lax.map(column, positions, batch_size=_CHUNK)
-        return found
-
     # Entries of a diagonal block do not mix: one product with ones in all its places reads them all.
-    curvature = jax.jit(product)(jnp.zeros(size).at[diagonal].set(1.0))[diagonal]
+    product = partial(_product, potential, arguments, centre)
+    curvature = product(jnp.zeros(size).at[diagonal].set(1.0))[diagonal]
     scale = 1.0 / jnp.sqrt(jnp.maximum(jnp.abs(curvature), FLATTEST))
-    rows = columns(jnp.asarray(dense)) if len(dense) else jnp.zeros((0, size))
+    rows = _columns(potential, arguments, centre, jnp.asarray(dense)) if len(dense) else jnp.zeros((0, size))
     cross = rows[:, diagonal].T
     coupling = cross * (scale**2)[:, None]
     schur = rows[:, dense] - cross.T @ coupling
     values, vectors = np.linalg.eigh(np.asarray(schur + schur.T) / 2.0)
     root = vectors / np.sqrt(np.maximum(np.abs(values), FLATTEST))
     return Whitening(centre, jnp.asarray(diagonal), jnp.asarray(dense), scale, jnp.asarray(root), coupling)
+
+
+@partial(jax.jit, static_argnums=0)
+def _product(potential: Callable[..., Array], arguments: Any, centre: Array, direction: Array) -> Array:
+    """Hessian times a direction."""
+    turned: Array = jax.jvp(jax.grad(partial(potential, arguments)), (centre,), (direction,))[1]
+    return turned
+
+
+@partial(jax.jit, static_argnums=0)
+def _columns(potential: Callable[..., Array], arguments: Any, centre: Array, positions: Array) -> Array:
+    """Columns of the Hessian, as rows."""
+
+    def column(position: Array) -> Array:
+        return _product(potential, arguments, centre, jnp.zeros(centre.size).at[position].set(1.0))
+
+    found: Array = jax.lax.map(column, positions, batch_size=_CHUNK)
+    return found

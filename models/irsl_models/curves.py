@@ -160,15 +160,15 @@ CURVES = {"1pl": one_pl, "2pl": two_pl, "3pl": three_pl}
 """Item curves by the word the field has for them."""
 
 
-def logit_mean(items: Items, item: Array, ability: Float[Array, " cell"]) -> Float[Array, " cell"]:
-    r"""Logit of the expected response of each cell.
+def logit_mean(items: Items, ability: Float[Array, "*cell"]) -> Float[Array, "*cell"]:
+    r"""Logit of the expected response, items and abilities broadcast against each other.
 
     With a lower asymptote :math:`\mathrm{logit}\,\mu = \log(c + e^{\eta}) - \log(1 - c)`, which is exact and
     safe where :math:`\mu` itself rounds to 0 or 1.
     """
-    core = items.discrimination[item] * ability - items.threshold[item]
+    core = items.discrimination * ability - items.threshold
     if items.lower is None:
         return core
-    floor = items.lower[item]
+    floor = items.lower
     log_floor = jnp.log(jnp.where(floor > 0, floor, 1.0))
     return jnp.where(floor > 0, jnp.logaddexp(log_floor, core) - jnp.log1p(-floor), core)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import jax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,16 @@ class Design:
         Where a random walk may turn.
     score : Float[Array, " cell"] or None
         Responses in [0, 1]; None when they are to be drawn or are counts.
+    log_score, log_rest : Float[Array, " cell"] or None
+        Logs of score and of 1 - score, taken once; 0 at exact zeros and ones.
     successes, trials : Int[Array, " cell"] or None
         Counts; ``trials`` stays when the successes are to be drawn.
+    log_choose : Float[Array, " cell"] or None
+        Log of the binomial coefficient of observed counts.
+    present : Bool[Array, " cell"] or None
+        Cells that the table has, in a layout by rows that has more; None where it has all.
+    rows : bool
+        Whether the cells are laid out row by row, every LM with every item in their order.
     lms, untrended_lms : Dim
         Numbers of LMs, and of LMs without x.
     n_items, n_benchmarks, n_pools, n_eligible, n_guessing : int
@@ -140,8 +148,12 @@ class Design:
     groupings: tuple[Grouping, ...]
     knots: Knots
     score: Float[Array, " cell"] | None
+    log_score: Float[Array, " cell"] | None
+    log_rest: Float[Array, " cell"] | None
     successes: Int[Array, " cell"] | None
     trials: Int[Array, " cell"] | None
+    log_choose: Float[Array, " cell"] | None
+    present: Bool[Array, " cell"] | None
     lms: Dim = field(metadata={"static": True})
     untrended_lms: Dim = field(metadata={"static": True})
     n_items: int = field(metadata={"static": True})
@@ -150,6 +162,7 @@ class Design:
     n_eligible: int = field(metadata={"static": True})
     n_guessing: int = field(metadata={"static": True})
     scaled: bool = field(metadata={"static": True})
+    rows: bool = field(metadata={"static": True}, default=False)
 
     @property
     def observed(self) -> bool:

@@ -18,7 +18,7 @@ from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 from numpyro.util import is_prng_key
 
-from irsl_models.special import log_gamma, log_rising
+from irsl_models.special import digamma, digamma_rise, log_beta_rise, log_gamma
 
 _PARAMETERS = {"logit": constraints.real, "precision": constraints.positive}
 
@@ -29,10 +29,46 @@ def _shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
     return jnp.maximum(precision * sigmoid(logit), floor), jnp.maximum(precision * sigmoid(-logit), floor)
 
 
-def _log_beta_density(value: Array, logit: Array, precision: Array) -> Array:
+@jax.custom_jvp
+def _log_beta_density(log_value: Array, log_rest: Array, logit: Array, precision: Array, log_gamma_sum: Array) -> Array:
+    """Density from the logs of the response and of what it lacks to 1; `log_gamma_sum` is that of the precision."""
     first, second = _shapes(logit, precision)
-    normaliser = log_gamma(first) + log_gamma(second) - log_gamma(precision)
-    return (first - 1.0) * jnp.log(value) + (second - 1.0) * jnp.log1p(-value) - normaliser
+    return (first - 1.0) * log_value + (second - 1.0) * log_rest - log_gamma(first) - log_gamma(second) + log_gamma_sum
+
+
+@_log_beta_density.defjvp
+def _log_beta_density_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
+    log_value, log_rest, logit, precision, _ = primals
+    _, _, by_logit, by_precision, by_sum = tangents  # the response is data
+    first, second = _shapes(logit, precision)
+    up, down = sigmoid(logit), sigmoid(-logit)
+    # Each difference is small where response and mean are close: mu times the whole would cancel.
+    pull, push = log_value - digamma(first), log_rest - digamma(second)
+    slope = first * down * (pull - push) * by_logit + (up * pull + down * push) * by_precision + by_sum
+    return _log_beta_density(*primals), slope
+
+
+@jax.custom_jvp
+def _log_beta_binomial(hits: Array, misses: Array, logit: Array, precision: Array) -> Array:
+    """Probability of counts but for the binomial coefficient.
+
+    In rising factorials and not in log gammas: items that scatter no more than a binomial have a posterior of the
+    precision that reaches up to where differences of log gammas are noise, hundreds of nats of it.
+    """
+    first, second = _shapes(logit, precision)
+    return log_beta_rise(first, second, hits, misses)
+
+
+@_log_beta_binomial.defjvp
+def _log_beta_binomial_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
+    hits, misses, logit, precision = primals
+    _, _, by_logit, by_precision = tangents  # counts are data
+    first, second = _shapes(logit, precision)
+    up, down = sigmoid(logit), sigmoid(-logit)
+    pull, push = digamma_rise(first, hits), digamma_rise(second, misses)
+    slope = first * down * (pull - push) * by_logit
+    slope += (up * pull + down * push - digamma_rise(precision, hits + misses)) * by_precision
+    return _log_beta_binomial(*primals), slope
 
 
 def _draw_beta(key: Array, logit: Array, precision: Array, shape: tuple[int, ...]) -> Array:
@@ -41,6 +77,16 @@ def _draw_beta(key: Array, logit: Array, precision: Array, shape: tuple[int, ...
     # Shapes far below one pile up at the ends, where a float can only say 0 or 1; the nearest float inside stands in.
     edge = np.finfo(drawn.dtype)
     return jnp.clip(drawn, float(edge.tiny), float(1.0 - edge.epsneg))
+
+
+def _beta_of(law: Any, value: Array) -> Array:
+    """Density of a response inside (0, 1), from what a distribution was told beforehand where it was."""
+    log_value = jnp.log(value) if law.log_score is None else law.log_score
+    log_rest = jnp.log1p(-value) if law.log_rest is None else law.log_rest
+    known = log_gamma(law.precision) if law.log_gamma_precision is None else law.log_gamma_precision
+    # The rule of the derivative wants one shape.
+    density: Array = _log_beta_density(*jnp.broadcast_arrays(log_value, log_rest, law.logit, law.precision, known))
+    return density
 
 
 class LogitBeta(dist.Distribution):  # type: ignore[misc]
@@ -52,6 +98,11 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc]
         :math:`\eta`.
     precision : array
         :math:`\phi > 0`; the variance is :math:`\mu(1-\mu)/(1+\phi)`.
+    log_score, log_rest : array, optional
+        Logs of the responses whose density will be asked for, and of what they lack to 1, if they are known better
+        or were taken before.
+    log_gamma_precision : array, optional
+        :math:`\log\Gamma(\phi)`, if it was taken before.
 
     Examples
     --------
@@ -65,9 +116,20 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc]
     arg_constraints = _PARAMETERS
     support = constraints.open_interval(0.0, 1.0)
     reparametrized_params = ("logit", "precision")
+    pytree_data_fields = ("logit", "precision", "log_score", "log_rest", "log_gamma_precision")
 
-    def __init__(self, logit: Array, precision: Array, *, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        logit: Array,
+        precision: Array,
+        log_score: Array | None = None,
+        log_rest: Array | None = None,
+        log_gamma_precision: Array | None = None,
+        *,
+        validate_args: bool | None = None,
+    ) -> None:
         self.logit, self.precision = jnp.broadcast_arrays(logit, precision)
+        self.log_score, self.log_rest, self.log_gamma_precision = log_score, log_rest, log_gamma_precision
         super().__init__(batch_shape=jnp.shape(self.logit), validate_args=validate_args)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
@@ -78,7 +140,7 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc]
     @validate_sample  # type: ignore[untyped-decorator]
     def log_prob(self, value: Array) -> Array:
         """Log density of responses in the open interval (0, 1)."""
-        return _log_beta_density(value, self.logit, self.precision)
+        return _beta_of(self, value)
 
     @property
     def mean(self) -> Array:
@@ -95,6 +157,8 @@ class LogitBetaBinomial(dist.Distribution):  # type: ignore[misc]
         As in `LogitBeta`.
     trials : integer array
         n, at least 1.
+    log_choose : array, optional
+        Log of the binomial coefficient of the successes whose probability will be asked for, if it was taken before.
 
     Examples
     --------
@@ -104,10 +168,19 @@ class LogitBetaBinomial(dist.Distribution):  # type: ignore[misc]
     """
 
     arg_constraints = _PARAMETERS | {"trials": constraints.nonnegative_integer}
-    pytree_data_fields = ("logit", "precision", "trials")
+    pytree_data_fields = ("logit", "precision", "trials", "log_choose")
 
-    def __init__(self, logit: Array, precision: Array, trials: Array, *, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        logit: Array,
+        precision: Array,
+        trials: Array,
+        log_choose: Array | None = None,
+        *,
+        validate_args: bool | None = None,
+    ) -> None:
         self.logit, self.precision, self.trials = jnp.broadcast_arrays(logit, precision, trials)
+        self.log_choose = log_choose
         super().__init__(batch_shape=jnp.shape(self.logit), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)  # type: ignore[untyped-decorator]
@@ -125,14 +198,13 @@ class LogitBetaBinomial(dist.Distribution):  # type: ignore[misc]
     @validate_sample  # type: ignore[untyped-decorator]
     def log_prob(self, value: Array) -> Array:
         """Log probability of a number of successes, binomial coefficient included."""
-        first, second = _shapes(self.logit, self.precision)
-        hits = value.astype(first.dtype)
-        total = self.trials.astype(first.dtype)
+        hits = value.astype(self.logit.dtype)
+        total = self.trials.astype(self.logit.dtype)
         misses = total - hits
-        coefficient = log_gamma(total + 1.0) - log_gamma(hits + 1.0) - log_gamma(misses + 1.0)
-        # Rising factorials, not log gammas: items without any scatter beyond the binomial have a posterior of the
-        # precision that reaches up to where differences of log gammas are noise, hundreds of nats of it.
-        return coefficient + log_rising(first, hits) + log_rising(second, misses) - log_rising(self.precision, total)
+        coefficient = self.log_choose
+        if coefficient is None:
+            coefficient = log_gamma(total + 1.0) - log_gamma(hits + 1.0) - log_gamma(misses + 1.0)
+        return coefficient + _log_beta_binomial(hits, misses, self.logit, self.precision)
 
     @property
     def mean(self) -> Array:
@@ -154,6 +226,8 @@ class OrderedBeta(dist.Distribution):  # type: ignore[misc]
         As in `LogitBeta`, of the responses inside.
     low, high : array
         Cutpoints :math:`\ell < h`.
+    log_score, log_rest, log_gamma_precision : array, optional
+        As in `LogitBeta`; anything finite at exact zeros and ones.
 
     References
     ----------
@@ -170,9 +244,19 @@ class OrderedBeta(dist.Distribution):  # type: ignore[misc]
     support = constraints.interval(0.0, 1.0)
 
     def __init__(
-        self, logit: Array, precision: Array, low: Array, high: Array, *, validate_args: bool | None = None
+        self,
+        logit: Array,
+        precision: Array,
+        low: Array,
+        high: Array,
+        log_score: Array | None = None,
+        log_rest: Array | None = None,
+        log_gamma_precision: Array | None = None,
+        *,
+        validate_args: bool | None = None,
     ) -> None:
         self.logit, self.precision, self.low, self.high = jnp.broadcast_arrays(logit, precision, low, high)
+        self.log_score, self.log_rest, self.log_gamma_precision = log_score, log_rest, log_gamma_precision
         super().__init__(batch_shape=jnp.shape(self.logit), validate_args=validate_args)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
@@ -196,7 +280,7 @@ class OrderedBeta(dist.Distribution):  # type: ignore[misc]
             + log_sigmoid(self.high - self.logit)
             + jnp.log(-jnp.expm1(self.low - self.high))
         )
-        density = log_inside + _log_beta_density(inside, self.logit, self.precision)
+        density = log_inside + _beta_of(self, inside)
         return jnp.where(
             zero,
             log_sigmoid(self.low - self.logit),

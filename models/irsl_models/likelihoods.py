@@ -1,6 +1,6 @@
 r"""From the logit of the expected response to the distribution of the response, one function each.
 
-A likelihood draws what else it needs, such as precisions, and returns the distribution of every cell. Its
+A likelihood draws what items need beside their curve, such as precisions, and returns the `Law` of a response. Its
 keywords are its priors. Those of counts are discrete and are held against successes of trials; a binary
 response is one success of one trial.
 """
@@ -15,76 +15,71 @@ from numpyro.distributions import Distribution
 
 from irsl_models.design import Design
 from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta
+from irsl_models.law import Law
 from irsl_models.pooling import pooled
+from irsl_models.special import log_gamma
 
 __all__ = ["bernoulli", "beta", "beta_binomial", "binomial", "ordered_beta"]
 
 
-def bernoulli(design: Design, logit: Float[Array, " cell"]) -> Distribution:
+def bernoulli(design: Design) -> Law:
     r"""Right or wrong: :math:`y \sim \mathrm{Bernoulli}(\mu)`."""
-    return dist.BernoulliLogits(logit)
+    return Law(dist.BernoulliLogits)
 
 
-def binomial(design: Design, logit: Float[Array, " cell"]) -> Distribution:
+def binomial(design: Design) -> Law:
     r"""Successes of n independent trials: :math:`s \sim \mathrm{Binomial}(n, \mu)`.
 
     Leaves no room for what makes an LM better at one item than curve and ability say; with many trials that
     room is needed, and `beta_binomial` has it.
     """
-    return dist.BinomialLogits(logit, design.trials)
+    return Law(_binomial, data=("trials",))
 
 
 def beta_binomial(
     design: Design,
-    logit: Float[Array, " cell"],
     *,
     log_precision_mean: Distribution = dist.Normal(4.0, 2.0),
     log_precision_between: Distribution = dist.HalfNormal(0.7),
     log_precision_within: Distribution = dist.HalfNormal(0.7),
-) -> Distribution:
+) -> Law:
     r"""Successes of n trials whose rate scatters around the curve: :math:`p \sim \mathrm{Beta}(\mu\phi, (1-\mu)\phi)`.
 
     Parameters
     ----------
     design : Design
         The table.
-    logit : Float[Array, " cell"]
-        :math:`\mathrm{logit}\,\mu`.
     log_precision_mean, log_precision_between, log_precision_within : Distribution
         Mean of :math:`\log\phi` over items, and its standard deviations between and within benchmarks.
         :math:`\phi = 100` scatters a rate of one half by 0.05.
     """
     log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
-    return LogitBetaBinomial(logit, jnp.exp(log_precision)[design.item], jnp.asarray(design.trials))
+    return Law(LogitBetaBinomial, {"precision": jnp.exp(log_precision)}, ("trials", "log_choose"))
 
 
 def beta(
     design: Design,
-    logit: Float[Array, " cell"],
     *,
     log_precision_mean: Distribution = dist.Normal(3.0, 1.5),
     log_precision_between: Distribution = dist.HalfNormal(0.7),
     log_precision_within: Distribution = dist.HalfNormal(0.7),
-) -> Distribution:
+) -> Law:
     r"""Scores strictly between 0 and 1: :math:`y \sim \mathrm{Beta}(\mu\phi, (1-\mu)\phi)`.
 
     Parameters
     ----------
     design : Design
         The table.
-    logit : Float[Array, " cell"]
-        :math:`\mathrm{logit}\,\mu`.
     log_precision_mean, log_precision_between, log_precision_within : Distribution
         Mean of :math:`\log\phi` over items, and its standard deviations between and within benchmarks.
         :math:`\phi = 20` scatters a score of one half by 0.11.
     """
     log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
-    return LogitBeta(logit, jnp.exp(log_precision)[design.item])
+    return Law(LogitBeta, _precision(log_precision), ("log_score", "log_rest"))
 
 
 def ordered_beta(
     design: Design,
-    logit: Float[Array, " cell"],
     *,
     log_precision_mean: Distribution = dist.Normal(3.0, 1.5),
     log_precision_between: Distribution = dist.HalfNormal(0.7),
@@ -93,7 +88,7 @@ def ordered_beta(
     log_low_cut_scale: Distribution = dist.HalfNormal(0.3),
     log_high_cut_mean: Distribution = dist.Normal(1.4, 0.4),
     log_high_cut_scale: Distribution = dist.HalfNormal(0.3),
-) -> Distribution:
+) -> Law:
     r"""Scores in [0, 1] with exact zeros and ones, whose share follows the curve.
 
     The cutpoints lie at :math:`-e^{\lambda}` and :math:`+e^{\upsilon}` logits, :math:`\lambda` and
@@ -103,8 +98,6 @@ def ordered_beta(
     ----------
     design : Design
         The table.
-    logit : Float[Array, " cell"]
-        :math:`\mathrm{logit}\,\mu` of the responses inside (0, 1).
     log_precision_mean, log_precision_between, log_precision_within : Distribution
         As in `beta`.
     log_low_cut_mean, log_low_cut_scale : Distribution
@@ -116,8 +109,18 @@ def ordered_beta(
     log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
     low = -jnp.exp(_by_benchmark("log_low_cut", design, log_low_cut_mean, log_low_cut_scale))
     high = jnp.exp(_by_benchmark("log_high_cut", design, log_high_cut_mean, log_high_cut_scale))
-    benchmark = design.benchmark[design.item]
-    return OrderedBeta(logit, jnp.exp(log_precision)[design.item], low[benchmark], high[benchmark])
+    cuts = {"low": low[design.benchmark], "high": high[design.benchmark]}
+    return Law(OrderedBeta, _precision(log_precision) | cuts, ("log_score", "log_rest"))
+
+
+def _binomial(logit: Array, trials: Array) -> Distribution:
+    return dist.BinomialLogits(logit, trials)
+
+
+def _precision(log_precision: Float[Array, " item"]) -> dict[str, Array]:
+    """Take the precision of every item, and what only depends on it, once for all LMs."""
+    precision = jnp.exp(log_precision)
+    return {"precision": precision, "log_gamma_precision": log_gamma(precision)}
 
 
 def _by_benchmark(name: str, design: Design, mean: Distribution, scale: Distribution) -> Float[Array, " benchmark"]:

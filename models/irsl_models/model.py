@@ -10,13 +10,13 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpyro
-from jaxtyping import Array
 from numpyro.distributions import Distribution
 from numpyro.distributions.constraints import real
 
 from irsl_models import curves, effects, trends
-from irsl_models.curves import Curve, Items, logit_mean
+from irsl_models.curves import Curve, Items
 from irsl_models.design import Design
+from irsl_models.item_responses import ItemResponses
 
 Part = Callable[..., Any]
 
@@ -83,9 +83,9 @@ class Model:
         trend = self._draw(self.trend, design)
         shared = sum((self._draw(effect, design) for effect in self.shared), jnp.zeros(design.lms.size))
         ability = self._draw(self.residuals, design, trend, shared)
-        total = ability[design.lm]
+        placed = ability[:, None]
         for departure in self.departures:
-            total = total + _at_cells(self._draw(departure, design), design)
+            placed = placed + self._draw(departure, design)
         items = Items(**{name: self._draw(part, design) for name, part in self.curve.parts.items()})
         numpyro.deterministic("difficulty", items.threshold / items.discrimination)
         numpyro.deterministic("discrimination", items.discrimination)
@@ -93,12 +93,11 @@ class Model:
             numpyro.deterministic("lower", items.lower)
         if self.likelihood is None:
             raise TypeError("the model has no likelihood yet: give one, or let `fit` choose it from the data")
-        response = self._draw(self.likelihood, design, logit_mean(items, design.item, total))
-        site, observed = ("successes", design.successes) if response.is_discrete else ("score", design.score)
-        with numpyro.plate("cell", design.lm.shape[0]):
-            numpyro.sample(site, response, obs=observed)
+        responses = ItemResponses(self._draw(self.likelihood, design), items, placed, design)
+        site, observed = ("successes", design.successes) if responses.is_discrete else ("score", design.score)
+        numpyro.sample(site, responses, obs=observed)
         if not design.observed:
-            numpyro.deterministic("expected", response.mean)
+            numpyro.deterministic("expected", responses.mean)
 
     @property
     def residuals(self) -> Part:
@@ -145,8 +144,3 @@ class Model:
     def _draw(self, part: Part, *arguments: Any) -> Any:
         wanted = inspect.signature(part).parameters
         return part(*arguments, **{name: prior for name, prior in self.priors.items() if name in wanted})
-
-
-def _at_cells(departure: Array | float, design: Design) -> Array | float:
-    """Value of a departure, drawn per LM and benchmark, at every cell."""
-    return departure if isinstance(departure, float) else departure[design.lm, design.benchmark[design.item]]

@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+from numpyro import handlers
 from numpyro.distributions import biject_to
-from numpyro.infer.util import compute_log_probs, potential_energy
+from numpyro.infer.util import potential_energy
 
 from bayes_irsl import encoding
 from bayes_irsl.engines.base import structure as structure
@@ -77,6 +78,8 @@ def potentials(
 
 def log_probability(model: Model, table: Design, sites: Mapping[str, Any]) -> tuple[float, np.ndarray]:
     """Log density of the responses, in sum and by cell, with every other site set."""
-    by_site, _ = compute_log_probs(model, (table,), {}, dict(sites), sum_log_prob=False)
-    cells = np.asarray(by_site["score" if "score" in by_site else "successes"])
-    return float(cells.sum()), cells
+    with handlers.seed(rng_seed=0), handlers.trace() as trace, handlers.substitute(data=dict(sites)):
+        model(jax.tree.map(jnp.asarray, table))
+    responses = trace["score" if "score" in trace else "successes"]
+    law, value = responses["fn"], responses["value"]
+    return float(law.log_prob(value)), np.asarray(law.pointwise(value))

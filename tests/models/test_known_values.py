@@ -141,8 +141,10 @@ def posterior(answers: list[tuple[int, int]]) -> np.ndarray:
     with jax.enable_x64(True):
         bank = Items(jnp.ones(5), jnp.asarray(DIFFICULTY))
         table, _ = cells(right, np.ones(len(right), dtype=int), np.full(len(right), 0.5))
-        eta = jax.vmap(lambda ability: logit_mean(bank, jnp.asarray(item), ability))(jnp.asarray(GRID))
-        log_weight = np.asarray(likelihoods.bernoulli(table, eta).log_prob(right).sum(1)) - GRID**2 / 2
+        eta = jax.vmap(
+            lambda ability: logit_mean(Items(*(None if part is None else part[item] for part in bank)), ability)
+        )(jnp.asarray(GRID))
+        log_weight = np.asarray(likelihoods.bernoulli(table).response(eta).log_prob(right).sum(1)) - GRID**2 / 2
     weight = np.exp(log_weight - log_weight.max())
     share: np.ndarray = weight / weight.sum()
     return share
@@ -181,7 +183,7 @@ ANSWERED = np.array([0.8429, 0.8629, 0.8581, 0.8264, 0.7540, 0.6177, 0.4502, 0.3
 def expected(ability: float, slopes: np.ndarray, difficulties: np.ndarray) -> np.ndarray:
     with jax.enable_x64(True):
         items = Items(jnp.asarray(slopes), jnp.asarray(slopes * difficulties))
-        eta = np.asarray(logit_mean(items, jnp.arange(len(slopes)), jnp.full(len(slopes), ability)))
+        eta = np.asarray(logit_mean(items, jnp.full(len(slopes), ability)))
     scores: np.ndarray = expit(eta)
     return scores
 
@@ -204,7 +206,7 @@ def test_a_lower_asymptote_is_a_mixture_with_guessing() -> None:
         floor = np.array([0.0, 0.25, 0.9])
         items = Items(jnp.asarray([1.0, 2.0, 0.5]), jnp.asarray([0.3, -1.0, 4.0]), jnp.asarray(floor))
         for ability in (-60.0, -1.0, 0.0, 2.0, 60.0):
-            eta = np.asarray(logit_mean(items, jnp.arange(3), jnp.full(3, ability)))
+            eta = np.asarray(logit_mean(items, jnp.full(3, ability)))
             core = np.array([1.0, 2.0, 0.5]) * ability - np.array([0.3, -1.0, 4.0])
             np.testing.assert_allclose(expit(eta), floor + (1 - floor) * expit(core), rtol=1e-13)
             # The logit goes on where the mean has rounded to one.

@@ -1,0 +1,43 @@
+"""What a likelihood returns: the distribution of a response, told apart from the parameters that items have in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from jaxtyping import Array, Float
+from numpyro.distributions import Distribution
+
+from irsl_models.design import Design
+
+
+@dataclass(frozen=True)
+class Law:
+    r"""Distribution of a response, given the logit of its mean.
+
+    Parameters
+    ----------
+    response : callable
+        Takes the logit :math:`\eta`, then `parameters` and `data` by their names, all of one shape; returns a
+        distribution of that batch shape.
+    parameters : mapping of str to Float[Array, " item"]
+        What items have of their own, such as precisions.
+    data : tuple of str
+        Fields of the design, one value per cell, that the distribution wants beside: ``trials``, or logs that were
+        taken beforehand. Fields that the design does not have are left out.
+
+    Examples
+    --------
+    >>> import numpyro.distributions as dist
+    >>> float(Law(dist.BernoulliLogits).response(0.0).mean)
+    0.5
+    """
+
+    response: Callable[..., Distribution]
+    parameters: Mapping[str, Float[Array, " item"]] = field(default_factory=dict)
+    data: tuple[str, ...] = ()
+
+    def given(self, design: Design) -> dict[str, Array]:
+        """Cell data of a design that the distribution takes."""
+        found = {name: getattr(design, name) for name in self.data}
+        return {name: value for name, value in found.items() if value is not None}
