@@ -27,6 +27,19 @@ def balanced() -> None:
     numpyro.sample("v", dist.ZeroSumNormal(0.5, event_shape=(3,)))
 
 
+def test_levels_that_are_not_normal_are_left_alone() -> None:
+    """The base of a log-normal is a normal, but its values are not."""
+
+    def model() -> None:
+        with numpyro.plate("level", 3):
+            numpyro.sample("a", dist.LogNormal(0.0, 1.0))
+            numpyro.sample("b", dist.TruncatedNormal(0.0, 1.0, low=0.0))
+            numpyro.sample("c", dist.HalfNormal(1.0))
+            numpyro.sample("d", dist.Normal(0.0, 1.0).mask(True))
+
+    assert hierarchical(handlers.trace(handlers.seed(model, 0)).get_trace()) == ["d"]
+
+
 def both_forms(model: Callable[[], None], share: np.ndarray) -> tuple[PartlyCentred, Any]:
     form = PartlyCentred(share)
     return form, handlers.reparam(model, {"v": form})

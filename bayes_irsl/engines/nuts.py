@@ -16,8 +16,9 @@ from numpyro.infer import NUTS as Kernel
 from numpyro.infer.util import initialize_model
 
 from bayes_irsl.engines import centring, warm_start
-from bayes_irsl.engines.base import Draws, sampled
+from bayes_irsl.engines.base import Draws, require, sampled
 from bayes_irsl.engines.whitening import whiten
+from bayes_irsl.errors import Fault, InputError
 from irsl_models import Design, Model
 
 _HALVINGS = 20
@@ -59,6 +60,13 @@ class NUTS:
     chains: int = 4
     target_accept: float = 0.85
     max_tree_depth: int = 10
+
+    def __post_init__(self) -> None:
+        """Refuse settings that no sampler can have."""
+        require(self, draws=1, warmup=0, chains=1, max_tree_depth=1)
+        if not 0.0 < self.target_accept < 1.0:
+            rule = "target_accept lies between 0 and 1"
+            raise InputError(Fault("engine nuts", "setting", rule, "Correct it", repr(self.target_accept)))
 
     @property
     def name(self) -> str:
