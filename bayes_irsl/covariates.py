@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.numerals import MISSING_MARKS, Numerals, Problem, plain_text
 from bayes_irsl.responses import Responses
-from bayes_irsl.scaling_values import HOWS, UNITS, How, is_iso_date, transform, untransform
+from bayes_irsl.scaling_values import HOWS, UNITS, How, is_iso_date, needed, transform, untransform
 from bayes_irsl.wording import counted, listed
 
 LOG10_NAMES = frozenset(
@@ -83,7 +83,7 @@ class Axis:
         values, problems = transform(cells, self.how, Numerals())
         blank = Problem("missing x", "the value is missing, and the trend needs it", "Give it for each new LM")
         return [
-            _fault(f"new LMs, LM {lms['lm'].iloc[row]}", None, self.name, problems.get(row, blank), cells[row])
+            _fault(f"new LMs, LM {lms['lm'].iloc[row]}", None, self.name, needed(problems.get(row, blank)), cells[row])
             for row in map(int, np.flatnonzero(np.isnan(values)))
         ]
 
@@ -218,8 +218,9 @@ def fit_axes(
     for spec in specs:
         name, how = parse_axis(spec)
         if name not in responses.lms.columns or name == "lm":
-            known = ", ".join(c for c in responses.lms.columns if c != "lm") or "none"
-            faults.append(Fault("option x", "option", "the LMs have no such covariate", f"Known are {known}", name))
+            known = ", ".join(c for c in responses.lms.columns if c != "lm")
+            way_out = f"Known are {known}" if known else "Give the table of LMs that has it (--lms)"
+            faults.append(Fault("option x", "option", "the LMs have no such covariate", way_out, name))
             continue
         how = how or _default_how(responses, name)
         values, told = _read(responses, name, how, missing)

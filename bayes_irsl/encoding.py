@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
+from bayes_irsl.numerals import texts
 from irsl_models import Design, Dim, Grouping, Knots
 
 # Enough knots for a quarter of a year over six years of release dates; more only cost time.
@@ -247,6 +248,6 @@ def population(
         benchmark=benchmark,
         chance=items["chance"].to_numpy(dtype=float),
         x=x,
-        groups={name: tuple(lms[name].astype(str)) for name in groups},
+        groups={name: tuple(texts(lms[name])) for name in groups},
         answered=answered,
     )

@@ -1,8 +1,9 @@
 """What goes wrong with input, said in plain words."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 SHOWN_PER_KIND = 20
 """Faults of one kind that a message prints; the others are counted."""
@@ -81,6 +82,26 @@ class InputError(ValueError):
     def __init__(self, *faults: Fault | str) -> None:
         self.faults = faults
         super().__init__(_message(faults))
+
+
+def gathered(*calls: Callable[[], Any]) -> list[Any]:
+    """Make several calls, and tell the faults of all of them in one message.
+
+    Examples
+    --------
+    >>> gathered(lambda: 1, lambda: 2)
+    [1, 2]
+    """
+    found: list[Any] = []
+    faults: list[Fault | str] = []
+    for call in calls:
+        try:
+            found.append(call())
+        except InputError as problem:
+            faults += problem.faults
+    if faults:
+        raise InputError(*faults)
+    return found
 
 
 def _message(faults: Sequence[Fault | str]) -> str:

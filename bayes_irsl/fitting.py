@@ -15,15 +15,23 @@ import xarray as xr
 
 from bayes_irsl import encoding, prediction, reporting
 from bayes_irsl.choices import choose_engine, choose_likelihood
-from bayes_irsl.covariates import FEWEST_VALUES_FOR_CURVE, Axis, MissingX, fit_axis
+from bayes_irsl.covariates import FEWEST_VALUES_FOR_CURVE, Axis, MissingX, fit_axis, parse_axis
 from bayes_irsl.door.design_rules import design_notes
 from bayes_irsl.engines.base import Draws, Engine, settings, structure
-from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.errors import Fault, InputError, gathered
 from bayes_irsl.responses import Responses
+from bayes_irsl.wording import counted, listed
 from irsl_models import Design, Model, curves, effects, likelihoods, trends
 
 # Names of dimensions in results, and "scale", which would be the site of the scale of groups; "/" is a path there.
 RESERVED_GROUPS = frozenset({"chain", "draw", "lm", "item", "benchmark", "grouping", "scale"})
+# Columns and dimensions of forecasts beside the scaling variable.
+RESERVED_COVARIATES = frozenset(
+    {
+        *("cell", "chain", "draw", "lm", "item", "benchmark", "kind", "score", "expected", "value"),
+        *("mean", "sd", "lower", "upper", "prob", "extrapolation"),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +136,14 @@ def fit(
     >>> found.posterior["ability"].sizes["lm"], found.model.likelihood.__name__
     (8, 'beta')
     """
+    if engine is not None and (isinstance(engine, type) or not hasattr(engine, "run")):
+        way_out = "Give its settings, such as NUTS(draws=500)"
+        raise InputError(Fault("option engine", "option", "it is not an engine", way_out, repr(engine)))
     engine, engine_note = (engine, "") if engine is not None else choose_engine(responses)
     groups = (group,) if isinstance(group, str) else tuple(group)
-    _check_groups(responses, groups)
-    model, axis, encoded, responses, trend_notes = _scaled(model, responses, x, missing_x)
+    _, (model, axis, encoded, responses, trend_notes) = gathered(
+        lambda: _check_groups(responses, groups), lambda: _scaled(model, responses, x, missing_x)
+    )
     model, likelihood_note = _with_likelihood(model, responses)
     population = encoding.population(responses.cells, responses.lms, responses.items, encoded, groups)
     _check_one_lm(model, population)
@@ -247,8 +259,11 @@ def _check_groups(responses: Responses, groups: Sequence[str]) -> None:
             continue
         blank = responses.lms.loc[responses.lms[name].isna() | (responses.lms[name].astype(str) == ""), "lm"]
         if len(blank):
-            shown = ", ".join(blank.head(20))
-            faults.append(Fault("lms", name, f"{len(blank)} LMs have no group", "Name a group for each of them", shown))
+            have = "has" if len(blank) == 1 else "have"
+            rule = f"{counted(len(blank), 'LM')} {have} no {name}"
+            where = responses.places.get(blank.iloc[0], "LMs")
+            way_out = "Name a group for each of them"
+            faults.append(Fault(where, "no group", rule, way_out, listed(blank.tolist(), 20), column=name))
     if faults:
         raise InputError(*faults)
 
@@ -262,6 +277,9 @@ def _scaled(
             return model, None, None, responses, ()
         note = f"no scaling variable: trend none instead of {model.trend.__name__}"
         return replace(model, trend=trends.none), None, None, responses, (note,)
+    if parse_axis(x)[0] in RESERVED_COVARIATES:
+        rule, way_out = "the name has another meaning in results", "Give the column another name (--columns NEW=OLD)"
+        raise InputError(Fault("option x", "option", rule, way_out, x))
     axis, encoded, responses = fit_axis(responses, x, missing_x)
     if model.trend in (trends.power, trends.random_walk) and axis.is_short:
         rule = f"trend {model.trend.__name__} needs {FEWEST_VALUES_FOR_CURVE} different values of {axis.name}"
@@ -300,7 +318,7 @@ def _model_notes(model: Model, design: Design) -> list[str]:
     if effects.deviation in model.departures and design.n_eligible < 2:
         notes.append(
             "no benchmark deviation: it needs two benchmarks with at least "
-            f"{encoding.FEWEST_ITEMS_FOR_DEVIATION} items, and there are {design.n_eligible}"
+            f"{encoding.FEWEST_ITEMS_FOR_DEVIATION} items, and the table has {design.n_eligible}"
         )
     if model.likelihood is likelihoods.ordered_beta and design.score is not None:
         for value, cut in ((0.0, "low"), (1.0, "high")):

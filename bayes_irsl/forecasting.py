@@ -11,8 +11,15 @@ import xarray as xr
 from bayes_irsl import encoding, prediction
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.fitting import Fit, double_precision, unseen
+from bayes_irsl.numerals import Numerals, is_number_typed, plain_text
 from bayes_irsl.scaling_values import UNITS
 from bayes_irsl.wording import counted, listed
+from irsl_models import trends
+
+# A random walk so far beyond its data, in widths of them, says nothing and costs a step for each of its knots.
+FARTHEST = 40
+# Begins the name of the group of an LM without one; no name of a group begins with a blank.
+_NO_GROUP = " new group of "
 
 
 def forecast(
@@ -64,17 +71,18 @@ def forecast(
     >>> draws["score"].sizes["cell"], float(draws["extrapolation"][0])
     (6, 0.5)
     """
-    _check(fit, lms)
+    _check(fit, lms, trials)
     wanted = _items(fit, items)
-    names = lms["lm"].astype(str).tolist()
+    lms = lms.reset_index(drop=True).assign(lm=lms["lm"].map(plain_text).to_numpy())
+    names = lms["lm"].tolist()
     newcomers = encoding.Newcomers(
         x=None if fit.axis is None else fit.axis.encode(lms[fit.axis.name]),
         groups={name: _groups(fit, lms, name) for name in fit.groups},
         count=len(lms),
     )
     cells = pd.DataFrame({"lm": np.repeat(names, len(wanted)), "item": np.tile(wanted, len(names))})
-    drawn = _draw(fit, cells, trials, seed, newcomers, lms.assign(lm=names))
-    return drawn.assign_attrs(notes=[*_far_out(fit, lms), *_unknown_groups(fit, lms)])
+    drawn = _draw(fit, cells, trials, seed, newcomers, lms)
+    return drawn.assign_attrs(notes=[*_far_out(fit, lms), *_unknown_groups(fit, lms, newcomers)])
 
 
 def predict(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None = None, seed: int = 0) -> xr.Dataset:
@@ -109,19 +117,37 @@ def predict(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None =
     48
     """
     table = fit.responses
+    faults = _trials_fault(trials)
+    if cells is not None:
+        faults += [
+            Fault("cells", "column", f"there is no column {name}", "Name the cells by lm and item")
+            for name in ("lm", "item")
+            if name not in cells
+        ]
+    if faults:
+        raise InputError(*faults)
     if cells is None:
         everything = pd.MultiIndex.from_product([table.lms["lm"], table.items["item"]], names=["lm", "item"])
         cells = everything.difference(pd.MultiIndex.from_frame(table.cells[["lm", "item"]])).to_frame(index=False)
+        if cells.empty:
+            rule = "every cell of the table was observed"
+            raise InputError(Fault("cells", "empty", rule, "Name the cells to draw"))
+    if cells.empty:
+        raise InputError(Fault("cells", "empty", "there is no row", "Name the cells to draw, or leave them out"))
     faults = [
-        Fault("cells", "id", f"the fit has no such {column}", f"Known are {len(table_ids)} of them", str(value))
+        Fault(
+            "cells",
+            "id",
+            f"the fit has no such {column}",
+            f"Name one of the fit ({listed(sorted(table_ids))})",
+            str(value),
+        )
         for column, table_ids in (("lm", set(table.lms["lm"])), ("item", set(table.items["item"])))
         for value in pd.unique(cells[column])
         if value not in table_ids
     ]
     if faults:
         raise InputError(*faults)
-    if cells.empty:
-        raise InputError(Fault("cells", "empty", "every cell of the table was observed", "Name the cells to draw"))
     return _draw(fit, cells[["lm", "item"]].reset_index(drop=True), trials, seed, None, table.lms)
 
 
@@ -149,39 +175,73 @@ def _draw(
         "extrapolation": ("cell", np.zeros(len(cells))),
     }
     if fit.axis is not None:
-        x = lms.set_index("lm")[fit.axis.name][cells["lm"]].to_numpy()
-        where[fit.axis.name] = ("cell", x)
-        where["extrapolation"] = ("cell", fit.axis.extrapolation(x))
+        row = pd.Index(lms["lm"]).get_indexer(cells["lm"])
+        where[fit.axis.name] = ("cell", lms[fit.axis.name].to_numpy()[row])
+        where["extrapolation"] = ("cell", fit.axis.extrapolation(lms[fit.axis.name])[row])
     return xr.Dataset(
         {"score": (dims, score), "expected": (dims, drawn["expected"] / total)},
         coords={"lm": ("cell", cells["lm"].to_numpy()), "item": ("cell", cells["item"].to_numpy()), **where},
     ).set_index(cell=["lm", "item"])
 
 
-def _check(fit: Fit, lms: pd.DataFrame) -> None:
-    faults: list[Fault] = []
-    if "lm" not in lms:
-        raise InputError(Fault("new LMs", "column", "there is no column lm", "Name each new LM in a column lm"))
+def _check(fit: Fit, lms: pd.DataFrame, trials: int | None) -> None:
+    if not isinstance(lms, pd.DataFrame):
+        raise InputError(Fault("new LMs", "table", "they are not a DataFrame", "Give one row for each new LM"))
+    needed = ["lm", *([] if fit.axis is None else [fit.axis.name])]
+    faults = [
+        Fault("new LMs", "column", f"there is no column {name}", f"Give {name} for each new LM")
+        for name in needed
+        if name not in lms
+    ]
+    faults += [
+        Fault("new LMs", "column", "a column stands twice", "Give it once", str(name))
+        for name in lms.columns[lms.columns.duplicated()].unique()
+    ]
     if lms.empty:
-        raise InputError(Fault("new LMs", "empty", "there is no row", "Give one row for each new LM"))
-    names = lms["lm"].astype(str)
+        faults.append(Fault("new LMs", "empty", "there is no row", "Give one row for each new LM"))
+    if len(fit.responses.lms) == 1:
+        rule = "1 LM in the fit says nothing of how LMs differ"
+        faults.append(Fault("fit", "design", rule, "Fit at least two LMs"))
+    faults += _trials_fault(trials)
+    if faults:
+        raise InputError(*faults)
+    names = lms["lm"].map(plain_text)
+    known = set(fit.responses.lms["lm"])
+    for row, name in enumerate(names):
+        if not name.strip() or name != name.strip():
+            rule = "the name of an LM is blank or has blanks around it"
+            faults.append(Fault("new LMs", "id", rule, "Correct it", name, row, "lm", "row"))
+        elif name in known:
+            way_out = "Use predict for LMs of the fit, or give the new one another name"
+            faults.append(Fault("new LMs", "id", "this LM is in the fit", way_out, name, row, "lm", "row"))
     faults += [
         Fault("new LMs", "id", "an LM stands in two rows", "Give each a name of its own", name)
         for name in pd.unique(names[names.duplicated()])
     ]
-    for name in sorted(set(names) & set(fit.responses.lms["lm"])):
-        way_out = "Use predict for LMs of the fit, or give the new one another name"
-        faults.append(Fault("new LMs", "id", "this LM is in the fit", way_out, name))
-    if len(fit.responses.lms) == 1:
-        rule = "1 LM in the fit says nothing of how LMs differ"
-        faults.append(Fault("fit", "design", rule, "Fit at least two LMs"))
-    if fit.axis is not None and fit.axis.name not in lms:
-        rule = f"there is no column {fit.axis.name}, the scaling variable of the fit"
-        faults.append(Fault("new LMs", "column", rule, f"Give {fit.axis.name} for each new LM"))
-    elif fit.axis is not None:
-        faults += fit.axis.missing_or_wrong(lms)
+    if fit.axis is not None:
+        wrong = fit.axis.missing_or_wrong(lms)
+        faults += wrong if wrong else _beyond_reach(fit, lms)
     if faults:
         raise InputError(*faults)
+
+
+def _trials_fault(trials: object) -> list[Fault]:
+    if trials is None or (isinstance(trials, (int, np.integer)) and not isinstance(trials, bool) and trials > 0):
+        return []
+    return [Fault("option trials", "option", "trials are a whole number from 1 on", "Correct it", repr(trials))]
+
+
+def _beyond_reach(fit: Fit, lms: pd.DataFrame) -> list[Fault]:
+    """Refuse what a random walk would need thousands of steps for, and could say nothing of."""
+    axis = fit.axis
+    if axis is None or fit.model.trend is not trends.random_walk:
+        return []
+    far = axis.extrapolation(lms[axis.name]) > FARTHEST * (axis.high - axis.low)
+    rule = f"random_walk reaches {FARTHEST} times as far beyond the data as they are wide"
+    return [
+        Fault("new LMs", "x", rule, "Ask for something nearer", plain_text(value), column=axis.name)
+        for value in lms[axis.name].to_numpy(dtype=object)[far]
+    ]
 
 
 def _far_out(fit: Fit, lms: pd.DataFrame) -> list[str]:
@@ -196,15 +256,17 @@ def _far_out(fit: Fit, lms: pd.DataFrame) -> list[str]:
     return [note + (": so far out the form of the trend decides" if beyond.max() > width else "")]
 
 
-def _unknown_groups(fit: Fit, lms: pd.DataFrame) -> list[str]:
+def _unknown_groups(fit: Fit, lms: pd.DataFrame, newcomers: encoding.Newcomers) -> list[str]:
+    """Say which new LMs have a group that the fit does not know, or none."""
     notes = []
     for name in fit.groups:
-        if name in lms:
-            given = lms[name].dropna().astype(str)
-            unknown = sorted(set(given) - set(fit.responses.lms[name].astype(str)) - {""})
-            if unknown:
-                rule = "the fit does not know it: a new group, its deviation drawn like that of any other"
-                notes.append(f"{name} {listed(unknown)}: {rule}")
+        known, given = set(fit.population.groups[name]), newcomers.groups[name]
+        unknown = sorted({group for group in given if group not in known and not group.startswith(_NO_GROUP)})
+        if unknown:
+            notes.append(f"{name} {listed(unknown)}: not in the fit, so drawn like any other group")
+        without = [lm for lm, group in zip(lms["lm"], given, strict=True) if group.startswith(_NO_GROUP)]
+        if without:
+            notes.append(f"no {name} is given for {listed(without)}: each is a new group, drawn like any other")
     return notes
 
 
@@ -212,20 +274,25 @@ def _items(fit: Fit, items: Sequence[str] | None) -> list[str]:
     known: list[str] = fit.responses.items["item"].tolist()
     if items is None:
         return known
-    unknown = [name for name in items if name not in set(known)]
+    wanted = [items] if isinstance(items, str) else list(dict.fromkeys(items))
+    if not wanted:
+        raise InputError(Fault("items", "empty", "no item is named", "Name items of the fit, or leave it out for all"))
+    unknown = [name for name in wanted if name not in set(known)]
     if unknown:
         raise InputError(
             *(Fault("items", "id", "the fit has no such item", "Name items of the fit", name) for name in unknown)
         )
-    return list(items)
+    return wanted
 
 
 def _groups(fit: Fit, lms: pd.DataFrame, name: str) -> tuple[str, ...]:
-    """Group of each new LM; one without a group is a new group of its own."""
+    """Group of each new LM, written as the fit writes it; one without a group is a new group of its own."""
     if name not in lms:
-        return tuple(f"new: {lm}" for lm in lms["lm"])
-    given = lms[name]
-    return tuple(
-        f"new: {lm}" if pd.isna(group) or group == "" else str(group)
-        for lm, group in zip(lms["lm"], given, strict=True)
-    )
+        return tuple(_NO_GROUP + lm for lm in lms["lm"])
+    numbers = is_number_typed(fit.responses.lms[name])
+    found = []
+    for lm, value in zip(lms["lm"], lms[name].astype(object), strict=True):
+        text = plain_text(value)
+        number = Numerals().read(text) if numbers and text else text
+        found.append((plain_text(number) if isinstance(number, float) else text) or _NO_GROUP + lm)
+    return tuple(found)

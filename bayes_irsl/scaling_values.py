@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import date
 from typing import Any, Literal
 
 import numpy as np
@@ -79,6 +80,11 @@ def transform(
     return out, problems
 
 
+def needed(problem: Problem) -> Problem:
+    """Leave the way out of an empty cell off where a value is needed."""
+    return replace(problem, way_out=problem.way_out.partition(", or leave it empty")[0])
+
+
 def untransform(at: NDArray[np.float64], how: How) -> NDArray[Any]:
     """Invert `transform`: numbers, or dates to the nearest day.
 
@@ -126,8 +132,6 @@ def _year(text: str) -> float | Problem:
             return Problem("date", "there is no such day", "Correct it")
     if re.fullmatch("[0-9]{4}(-[0-9]{2})?", text):
         return Problem("partial date", "the date has no day", f"{way_out}; choose the day yourself")
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return Problem("date", "the date is not written as YYYY-MM-DD and could mean several days", way_out)
-    return Problem("date", "the date has a time of day", f"{way_out} without the time")
+    if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+.*", text):
+        return Problem("date", "the date has a time of day", f"{way_out} without the time")
+    return Problem("date", "the date is not written as YYYY-MM-DD", way_out)

@@ -13,7 +13,6 @@ from numpyro import handlers
 from numpyro.infer.util import log_density
 
 from bayes_irsl.engines.centring import SUFFIX, PartlyCentred, hierarchical, share_of_data
-from bayes_irsl.engines.nuts import _pulled_in
 
 SHARE = np.array([0.0, 0.4, 1.0])
 
@@ -25,6 +24,19 @@ def levels() -> None:
 
 def balanced() -> None:
     numpyro.sample("v", dist.ZeroSumNormal(0.5, event_shape=(3,)))
+
+
+def test_levels_that_are_not_normal_are_left_alone() -> None:
+    """The base of a log-normal is a normal, but its values are not."""
+
+    def model() -> None:
+        with numpyro.plate("level", 3):
+            numpyro.sample("a", dist.LogNormal(0.0, 1.0))
+            numpyro.sample("b", dist.TruncatedNormal(0.0, 1.0, low=0.0))
+            numpyro.sample("c", dist.HalfNormal(1.0))
+            numpyro.sample("d", dist.Normal(0.0, 1.0).mask(True))
+
+    assert hierarchical(handlers.trace(handlers.seed(model, 0)).get_trace()) == ["d"]
 
 
 def both_forms(model: Callable[[], None], share: np.ndarray) -> tuple[PartlyCentred, Any]:
@@ -83,15 +95,3 @@ def test_levels_that_may_be_one_are_not_centred(count: int) -> None:
     noise = np.random.default_rng(0).normal(size=count)
     deviation = np.full(count, 0.1)
     assert share_of_data(0.1 * noise / np.sqrt(np.mean(noise**2)), deviation).max() < 0.2
-
-
-def test_starts_far_above_typical_points_are_pulled_in() -> None:
-    """A quartic wall 100 nats up at five: points beyond it come nearer, the others stay."""
-
-    def potential(z: jax.Array) -> jax.Array:
-        return 0.5 * (z**2).sum() + (z[0] / 1.5) ** 4
-
-    z = jnp.asarray([[0.5, 1.0, -1.0], [40.0, 0.0, 0.0]])
-    found = np.asarray(_pulled_in(potential, z))
-    np.testing.assert_array_equal(found[0], z[0])
-    assert found[1].tolist() == [1.25, 0.0, 0.0]

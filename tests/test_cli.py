@@ -397,7 +397,7 @@ def test_what_lies_beyond_the_data_is_said(run: Run, saved: Path, tmp_path: Path
     out = tmp_path / "f.csv"
     assert run("forecast", saved, "--at", "x=9", "group=ours", "--by", "benchmark", "--out", out) == 0
     assert "- beyond the calibration data: 1 LM of 1, by up to 8 units of x; the data span 2: so far out" in run.out
-    assert "- group ours: the fit does not know it" in run.out
+    assert "- group ours: not in the fit" in run.out
     assert run("forecast", saved, "--at", "x=0.5", "group=group-0", "--by", "benchmark", "--out", out) == 0
     assert "\n- " not in run.out
 

@@ -57,7 +57,7 @@ def test_look_alikes_are_named() -> None:
 
 
 def test_few_benchmarks_are_named() -> None:
-    rows = links("ap aq bp").assign(score=[0.1, 0.2, 0.3], benchmark=["k", "l", "k"])
+    rows = links("ap aq ar bp").assign(score=[0.1, 0.2, 0.3, 0.4], benchmark=["k", "l", "k", "k"])
     assert "2 benchmarks: the scale between benchmarks is mostly the prior's" in design_notes(read_responses(rows))
 
 

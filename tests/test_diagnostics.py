@@ -165,3 +165,17 @@ def test_coverage_of_other_data_is_low(fit: Fit) -> None:
     assert found.status == "review"
     assert found.value < 0.5
     assert "too narrow" in found.advice
+
+
+@pytest.mark.parametrize("draws", [1, 3])
+def test_too_few_draws_are_no_crash(fit: Fit, draws: int) -> None:
+    short = fit.posterior.isel(draw=slice(0, draws))
+    table = diagnose(changed(fit, {str(name): short[name] for name in short}, stats())).set_index("check")
+    assert table.loc[["R-hat", "bulk ESS", "tail ESS"], "status"].tolist() == ["fail"] * 3
+    assert "too few draws" in table.loc["R-hat", "advice"]
+
+
+def test_draws_that_never_moved_are_no_crash(fit: Fit) -> None:
+    still = xr.zeros_like(fit.posterior)
+    table = diagnose(changed(fit, {str(name): still[name] for name in still}, stats())).set_index("check")
+    assert table.loc["R-hat", "status"] == "fail"

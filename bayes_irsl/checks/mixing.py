@@ -14,6 +14,8 @@ from bayes_irsl.fitting import Fit
 
 RHAT = 1.01
 ESS = 400
+# Fewer draws of a chain cannot be compared with one another.
+FEWEST = 4
 # Spread below this share of a quantity's size is rounding, not posterior.
 _ROUNDING = 1e-10
 
@@ -39,6 +41,8 @@ def rhat(fit: Fit) -> Finding | None:
         )
         return Finding("R-hat", np.nan, limit, "review", advice)
     varying = _varying(fit.posterior)
+    if not varying or varying.sizes["draw"] < FEWEST:
+        return Finding("R-hat", np.nan, limit, "fail", "too few draws, or draws that never moved: raise draws")
     if varying.sizes["chain"] < 2:
         return Finding("R-hat", np.nan, limit, "review", "one chain cannot be compared: run two or more")
     value, worst = _extreme(_arviz().rhat(varying), np.nanargmax)
@@ -62,7 +66,10 @@ def _enough(fit: Fit, name: str, **options: Any) -> Finding:
         # Known exactly; the estimate would be the same number with noise.
         value, worst = float(fit.posterior.sizes["chain"] * fit.posterior.sizes["draw"]), "every quantity"
     else:
-        value, worst = _extreme(_arviz().ess(_varying(fit.posterior), **options), np.nanargmin)
+        varying = _varying(fit.posterior)
+        if not varying or varying.sizes["draw"] < FEWEST:
+            return Finding(name, np.nan, f">= {ESS}", "fail", "too few draws, or draws that never moved: raise draws")
+        value, worst = _extreme(_arviz().ess(varying, **options), np.nanargmin)
     if value >= ESS:
         return Finding(name, value, f">= {ESS}", "pass")
     return Finding(name, value, f">= {ESS}", "fail", f"least in {worst}: raise draws")

@@ -15,13 +15,13 @@ from bayes_irsl.cli.words import (
     Words,
     curve_of,
     engine_of,
-    gathered,
     likelihood_of,
     model_of,
     one_axis,
     trend_of,
     with_settings,
 )
+from bayes_irsl.errors import gathered
 
 EXAMPLE = (
     "Example: bayes-irsl fit scores.csv --lms lms.csv --x flops --group family --trend power "

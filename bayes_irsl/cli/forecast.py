@@ -11,6 +11,7 @@ from bayes_irsl.cli.new_lms import new_lms
 from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_tables
 from bayes_irsl.cli.tables import IN_OUR_FORM, Writing
 from bayes_irsl.cli.words import Probability, Words
+from bayes_irsl.errors import gathered
 
 EXAMPLE = "Example: bayes-irsl forecast fit.nc --at flops=1e25 family=ours --by benchmark --out forecast.csv"
 By = Literal["item", "benchmark"]
@@ -59,9 +60,10 @@ def forecast(
         Seed of what is drawn.
     """
     inputs = [fit, *([lms] if lms else [])]
-    check_target(out, TABLE_ENDINGS, inputs)
+    targets = [lambda: check_target(out, TABLE_ENDINGS, inputs)]
     if draws_out:
-        check_target(draws_out, TABLE_ENDINGS, [*inputs, out], "draws-out")
+        targets.append(lambda: check_target(draws_out, TABLE_ENDINGS, [*inputs, out], "draws-out"))
+    gathered(*targets)
 
     from bayes_irsl import forecasting, summaries
     from bayes_irsl.storage import load

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bayes_irsl.fitting import Fit
 
 
-def new_lms(fit: Fit, at: Sequence[str], table: Path | None, options: Options) -> pd.DataFrame:
+def new_lms(fit: Fit, at: Sequence[str], source: Path | None, options: Options) -> pd.DataFrame:
     """Table of new LMs, its columns of the same types as those of the fit.
 
     Parameters
@@ -27,7 +27,7 @@ def new_lms(fit: Fit, at: Sequence[str], table: Path | None, options: Options) -
         The fit they are forecast from.
     at : sequence of str
         ``NAME=VALUE`` words of one new LM; a NAME given several times makes one LM for each of its values.
-    table : Path or None
+    source : Path or None
         Or a table with a column lm.
     options : Options
         How the table is written.
@@ -37,18 +37,25 @@ def new_lms(fit: Fit, at: Sequence[str], table: Path | None, options: Options) -
     InputError
         If both or neither are given, or a name means nothing to the fit.
     """
+    import numpy as np
     import pandas as pd
 
     from bayes_irsl.door.newcomers import read_new_lms
+    from bayes_irsl.door.sources import Table
 
-    if bool(at) == (table is not None):
+    if bool(at) == (source is not None):
         rule = "new LMs come from --at or from --lms, one of the two"
         raise InputError(Fault("option at", "option", rule, "Give --at NAME=VALUE or --lms NEW.csv"))
     known, x = fit.responses.lms, (fit.axis.name, fit.axis.how) if fit.axis else None
-    if table is not None:
-        return read_new_lms(table, known, x, options)
+    if source is not None:
+        return read_new_lms(source, known, x, options)
     names = [*([fit.axis.name] if fit.axis else []), *fit.groups, "lm"]
-    return read_new_lms(pd.DataFrame(rows_at(at, names), dtype="str"), known, x, replace(options, columns={}))
+    rows = pd.DataFrame(rows_at(at, names), dtype="str")
+    if x is not None and x[0] not in rows:
+        rule = f"there is no {x[0]}, the scaling variable of the fit"
+        raise InputError(Fault("option at", "option", rule, f"Give --at {x[0]}=VALUE"))
+    table = Table("lms", "option at", rows, np.arange(1, len(rows) + 1), "LM")
+    return read_new_lms(table, known, x, replace(options, columns={}))
 
 
 def rows_at(words: Sequence[str], known: Sequence[str]) -> list[dict[str, str]]:
@@ -62,7 +69,8 @@ def rows_at(words: Sequence[str], known: Sequence[str]) -> list[dict[str, str]]:
     values: dict[str, list[str]] = {}
     for word in words:
         for name, value in pairs("at", [word], "NAME=VALUE").items():
-            values.setdefault(name, []).append(value)
+            if value not in values.setdefault(name, []):
+                values[name].append(value)
     unknown = [name for name in values if name not in known]
     if unknown:
         way_out = f"Known are {', '.join(known)}"

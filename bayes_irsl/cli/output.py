@@ -57,7 +57,7 @@ def check_target(path: Path, endings: Iterable[str], inputs: Iterable[Path] = ()
     if not os.access(path.parent, os.W_OK):
         raise fault(f"nothing can be written into {path.parent}", "Write elsewhere, or change its rights")
     if any(path.resolve() == given.resolve() for given in inputs):
-        raise fault("the file is an input of this command and would be lost", "Give the result another name")
+        raise fault("this command uses the file for something else, which would be lost", "Give it another name")
 
 
 def write_tables(tables: Mapping[Path, pd.DataFrame]) -> None:

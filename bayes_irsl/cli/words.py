@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,20 +89,6 @@ def part(option: str, catalogue: Mapping[str, Any], word: str, later: Iterable[s
         return catalogue[word]
     rule = "it is not offered yet" if word in later else "the option does not know this word"
     raise InputError(Fault(f"option {option}", "option", rule, f"Give one of {', '.join(catalogue)}", word))
-
-
-def gathered(*looked_up: Callable[[], Any]) -> list[Any]:
-    """Look several words up, and tell all faults of all of them in one message."""
-    found: list[Any] = []
-    faults: list[Fault | str] = []
-    for look_up in looked_up:
-        try:
-            found.append(look_up())
-        except InputError as problem:
-            faults += problem.faults
-    if faults:
-        raise InputError(*faults)
-    return found
 
 
 def one_axis(words: Sequence[str]) -> str | None:
@@ -230,7 +216,7 @@ def with_settings(engine: Engine | None, settings: Mapping[str, Any], responses:
             f"option {name.replace('_', '-')}",
             "option",
             f"{chosen.name} has no such setting",
-            "Leave it out",
+            "Leave it out, or name an engine that has it (--engine nuts)",
             str(value),
         )
         for name, value in given.items()

@@ -165,7 +165,7 @@ def _values(column: pd.Series, numerals: Numerals) -> tuple[pd.Series, str | Non
         return pd.Series(read.floats), None
     cells = Table("lms", "", pd.DataFrame({"cell": column}), np.zeros(0, dtype=np.int64), "row").texts("cell")
     values = pd.Series(cells, dtype="str").mask(is_blank(cells))
-    if not read.good.any():
+    if len(read.problems) > len(column) / 2:
         return values, None
     examples = ", ".join(repr(cells[row]) for row in sorted(read.problems)[:3])
     return (

@@ -11,20 +11,20 @@ from bayes_irsl.door.options import Options
 from bayes_irsl.door.rules import tables
 from bayes_irsl.door.sources import Source, Table, load_table
 from bayes_irsl.errors import Fault, InputError
-from bayes_irsl.scaling_values import How, transform
+from bayes_irsl.scaling_values import How, needed, transform
 
-_ID_RULES = (tables.ids_are_texts, tables.ids_are_not_blank, tables.ids_have_no_outer_blanks, tables.ids_are_unique)
+_ID_RULES = (tables.not_texts, tables.blank, tables.padded, tables.repeated)
 _AS_WRITTEN = Options()
 
 
 def read_new_lms(
-    source: Source, known: pd.DataFrame, x: tuple[str, How] | None = None, options: Options = _AS_WRITTEN
+    source: Source | Table, known: pd.DataFrame, x: tuple[str, How] | None = None, options: Options = _AS_WRITTEN
 ) -> pd.DataFrame:
     """Read a table of LMs to forecast.
 
     Parameters
     ----------
-    source : path or pandas.DataFrame
+    source : path, pandas.DataFrame or Table
         ``lm`` and covariates, one row for each LM.
     known : pandas.DataFrame
         LMs of the fit. A column that is text there is text here: a group "7" is not the number 7.
@@ -49,21 +49,24 @@ def read_new_lms(
     >>> read_new_lms(pd.DataFrame({"lm": ["b"], "flops": ["1e25"], "family": ["7"]}), known).values.tolist()
     [['b', 1e+25, '7']]
     """
-    loaded = load_table(source, "lms", options.sep)
+    loaded = source if isinstance(source, Table) else load_table(source, "lms", options.sep)
     faults = list(unused_names([loaded], options.columns))
     table, _ = rename(loaded, options.columns)
     faults += column_faults(table)
+    if x is not None and x[0] not in table.data:
+        rule = f"there is no column {x[0]}, the scaling variable of the fit"
+        shown = ", ".join(map(str, table.data.columns))
+        way_out = f"Give {x[0]} for each new LM, or name the column with --columns {x[0]}=OLD; there are {shown}"
+        faults.append(Fault(table.file, "columns", rule, way_out))
     if faults:
         raise InputError(*faults)
-    draft = Draft(table, table, None, options)
-    # The draft holds the table in two roles; a fault of an id is told once.
-    faults = list(dict.fromkeys(fault for rule in _ID_RULES for fault in rule(draft)))
+    faults = [fault for rule in _ID_RULES for fault in rule(table, "lm")]
     faults += _known_already(table, known)
     faults += [] if x is None else _x_faults(table, *x, options)
     if faults:
         raise InputError(*faults)
     ids = table.texts("lm")
-    found = describe_lms(draft, ids).table
+    found = describe_lms(Draft(table, table, None, options), ids).table
     texts = [name for name in found if name in known and known[name].dtype == "str" and name in table.data]
     return found.assign(**{name: pd.Series(table.texts(name), dtype="str") for name in texts})
 
@@ -75,14 +78,10 @@ def _known_already(table: Table, known: pd.DataFrame) -> Iterator[Fault]:
 
 
 def _x_faults(table: Table, name: str, how: How, options: Options) -> Iterator[Fault]:
-    if name not in table.data:
-        rule = f"there is no column {name}, the scaling variable of the fit"
-        yield Fault(table.file, "columns", rule, f"Give {name} for each new LM")
-        return
     values, problems = transform(table.data[name].astype(object).tolist(), how, options.numerals)
     for row in np.flatnonzero(np.isnan(values)):
         if problem := problems.get(int(row)):
-            yield table.fault(row, name, kind=problem.kind, rule=problem.rule, way_out=problem.way_out)
+            yield table.fault(row, name, kind=problem.kind, rule=problem.rule, way_out=needed(problem).way_out)
         else:
             rule = f"{name} is missing, the scaling variable of the fit"
             yield table.fault(row, name, kind="missing x", rule=rule, way_out="Give it for each new LM")

@@ -145,7 +145,7 @@ def _read_parquet(path: Path, role: Role) -> Table:
 def _read_csv(path: Path, role: Role, sep: str) -> Table:
     sep = "\t" if sep == "\\t" else sep  # as a shell hands it over
     if len(sep) != 1:
-        raise InputError(Fault("sep", "option", "a separator is one character", 'Use "\\t" for a tab', sep))
+        raise InputError(Fault("option sep", "option", "a separator is one character", 'Use "\\t" for a tab', sep))
     reader = csv.reader(io.StringIO(_decode(path), newline=""), delimiter=sep, strict=True)
     names: list[str] | None = None
     rows: list[list[str]] = []

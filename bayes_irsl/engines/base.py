@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from numpyro import handlers
 
+from bayes_irsl.errors import Fault, InputError
 from irsl_models import Design, Model
 
 
@@ -43,6 +44,23 @@ class Engine(Protocol):
     def run(self, model: Model, design: Design, seed: int, *, progress: bool = False) -> Draws:
         """Draw from the posterior of `model` given the responses of `design`."""
         ...
+
+
+def require(engine: Any, **least: int) -> None:
+    """Refuse settings that are no whole number, or a smaller one than there must be."""
+    faults = [
+        Fault(
+            f"engine {engine.name}", "setting", f"{name} is a whole number from {bound} on", "Correct it", repr(value)
+        )
+        for name, bound in least.items()
+        if type(value := getattr(engine, name)) is not int or value < bound
+    ]
+    target = getattr(engine, "target_accept", 0.5)
+    if not 0.0 < target < 1.0:
+        rule = "target_accept lies between 0 and 1"
+        faults.append(Fault(f"engine {engine.name}", "setting", rule, "Correct it", repr(target)))
+    if faults:
+        raise InputError(*faults)
 
 
 def settings(engine: Any) -> dict[str, str | int | float | bool | None]:

@@ -102,7 +102,7 @@ def share_of_data(mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
     >>> share_of_data(np.array([-0.1, 0.0, 0.1]), np.full(3, 0.5)).round(2)
     array([0., 0., 0.])
     """
-    information = np.maximum(deviation**-2.0 - 1.0, 0.0)
+    information = np.maximum(np.maximum(deviation, 1e-8) ** -2.0 - 1.0, 0.0)
     seen = information > 0
     if not seen.any():
         return np.zeros(deviation.shape)
@@ -117,8 +117,8 @@ def share_of_data(mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
 
 
 def _base(distribution: Any) -> Any:
-    # A zero-sum normal is itself a transformed distribution, with a base that is not what it looks like.
-    while hasattr(distribution, "base_dist") and not isinstance(distribution, dist.ZeroSumNormal):
+    # Only what leaves values as they are: the base of a log-normal is a normal, and so is that of a truncated one.
+    while isinstance(distribution, (dist.Independent, dist.ExpandedDistribution, dist.MaskedDistribution)):
         distribution = distribution.base_dist
     return distribution
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from bayes_irsl.engines.base import Draws
+from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place, find
 from irsl_models import Design, Model
 
@@ -102,6 +102,10 @@ class HMC:
     warmup: int = 500
     chains: int = 4
     target_accept: float = 0.8
+
+    def __post_init__(self) -> None:
+        """Refuse settings that no sampler can have."""
+        require(self, draws=1, warmup=0, chains=1)
 
     @property
     def name(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpyro.infer import MCMC
 from numpyro.infer import NUTS as Kernel
 
-from bayes_irsl.engines.base import Draws
+from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import find as coordinates_of
 from irsl_models import Design, Model
 
@@ -53,6 +53,10 @@ class NUTS:
     chains: int = 4
     target_accept: float = 0.85
     max_tree_depth: int = 10
+
+    def __post_init__(self) -> None:
+        """Refuse settings that no sampler can have."""
+        require(self, draws=1, warmup=0, chains=1, max_tree_depth=1)
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ from numpyro.infer.autoguide import AutoGuide, AutoLowRankMultivariateNormal
 from numpyro.optim import Adam
 
 from bayes_irsl.engines import centring, warm_start
-from bayes_irsl.engines.base import Draws, sampled
+from bayes_irsl.engines.base import Draws, require, sampled
 from irsl_models import Design, Model
 
 
@@ -45,6 +45,10 @@ class SVI:
     steps: int = 5000
     guide: type[AutoGuide] = AutoLowRankMultivariateNormal
     learning_rate: float = 0.01
+
+    def __post_init__(self) -> None:
+        """Refuse settings that no optimiser can have."""
+        require(self, draws=1, steps=1)
 
     @property
     def name(self) -> str:

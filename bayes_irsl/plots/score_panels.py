@@ -131,7 +131,7 @@ def along_axis(
     lms = pd.DataFrame(
         {
             # A space first: no LM of a table has such a name.
-            "lm": [f" {place:04d}.{repeat}" for place in range(len(at)) for repeat in range(repeats)],
+            "lm": [f"forecast {place:04d}.{repeat}" for place in range(len(at)) for repeat in range(repeats)],
             axis.name: np.repeat(np.array(scales.as_column(at), dtype=object), repeats),
             **group,
         }

@@ -154,11 +154,10 @@ def _rising(x: Array) -> tuple[Array, Array]:
 
 
 def _rising_slope(x: Array) -> Array:
-    """Derivative of the log of that factorial: one division serves all pairs."""
+    """Derivative of the log of that factorial: one division serves two pairs, and no product outgrows its type."""
     pair = x * (x + 7.0)
     second, third, fourth = pair + 6.0, pair + 10.0, pair + 12.0
-    outer, inner = pair * second, third * fourth
-    return (2.0 * x + 7.0) * ((pair + second) * inner + (third + fourth) * outer) / (outer * inner)
+    return (2.0 * x + 7.0) * ((pair + second) / (pair * second) + (third + fourth) / (third * fourth))
 
 
 def _horner(coefficients: tuple[float, ...], x: Array) -> Array:

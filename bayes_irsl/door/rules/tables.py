@@ -24,39 +24,55 @@ def _id_columns(draft: Draft) -> Iterator[tuple[Table, str]]:
 def ids_are_texts(draft: Draft) -> Iterator[Fault]:
     """Require ids that are texts or whole numbers: a fraction has lost what was written."""
     for table, column in _id_columns(draft):
-        if pd.api.types.is_float_dtype(table.data[column].dtype):
-            rule = f"ids are texts or whole numbers, and this column has the type {table.data[column].dtype}"
-            yield Fault(table.file, "id type", rule, "Turn the column into text before", column=column)
+        yield from not_texts(table, column)
 
 
 def ids_are_not_blank(draft: Draft) -> Iterator[Fault]:
     """Require that every row names its LM and item."""
     for table, column in _id_columns(draft):
-        for row in np.flatnonzero(is_blank(table.texts(column))):
-            yield table.fault(row, column, kind="blank id", rule="an id is blank", way_out="Fill it in")
+        yield from blank(table, column)
 
 
 def ids_have_no_outer_blanks(draft: Draft) -> Iterator[Fault]:
     """Refuse blanks around an id, which make two ids out of one."""
     for table, column in _id_columns(draft):
-        texts = table.texts(column)
-        padded = where(texts, lambda text: text != text.strip() != "")
-        for row in np.flatnonzero(padded):
-            yield table.fault(
-                row, column, kind="padded id", rule="an id has blanks around it", way_out="Remove the blanks"
-            )
+        yield from padded(table, column)
 
 
 def ids_are_unique(draft: Draft) -> Iterator[Fault]:
     """Require one row for each LM and each item in their tables."""
     for table, column in ((draft.lms, "lm"), (draft.items, "item")):
-        if table is None:
-            continue
-        texts = table.texts(column)
-        first = pd.Series(table.lines).groupby(texts).transform("first").to_numpy()
-        for row in np.flatnonzero((first != table.lines) & ~is_blank(texts)):
-            rule = f"the id stands on {table.word} {first[row]} already"
-            yield table.fault(row, column, kind="repeated id", rule=rule, way_out="Keep one row for each id")
+        if table is not None:
+            yield from repeated(table, column)
+
+
+def not_texts(table: Table, column: str) -> Iterator[Fault]:
+    """Find a column of ids that lost what was written."""
+    if pd.api.types.is_float_dtype(table.data[column].dtype):
+        rule = f"ids are texts or whole numbers, and this column has the type {table.data[column].dtype}"
+        yield Fault(table.file, "id type", rule, "Turn the column into text before", column=column)
+
+
+def blank(table: Table, column: str) -> Iterator[Fault]:
+    """Find ids that are blank."""
+    for row in np.flatnonzero(is_blank(table.texts(column))):
+        yield table.fault(row, column, kind="blank id", rule="an id is blank", way_out="Fill it in")
+
+
+def padded(table: Table, column: str) -> Iterator[Fault]:
+    """Find ids with blanks around them."""
+    for row in np.flatnonzero(where(table.texts(column), lambda text: text != text.strip() != "")):
+        rule = "an id has blanks around it"
+        yield table.fault(row, column, kind="padded id", rule=rule, way_out="Remove the blanks")
+
+
+def repeated(table: Table, column: str) -> Iterator[Fault]:
+    """Find ids that stand in an earlier row already."""
+    texts = table.texts(column)
+    first = pd.Series(table.lines).groupby(texts).transform("first").to_numpy()
+    for row in np.flatnonzero((first != table.lines) & ~is_blank(texts)):
+        rule = f"the id stands on {table.word} {first[row]} already"
+        yield table.fault(row, column, kind="repeated id", rule=rule, way_out="Keep one row for each id")
 
 
 def responses_join(draft: Draft) -> Iterator[Fault]:
