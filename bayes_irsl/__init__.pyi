@@ -5,6 +5,7 @@ from bayes_irsl.covariates import Axis
 from bayes_irsl.diagnostics import diagnose
 from bayes_irsl.door.design_report import report as check
 from bayes_irsl.door.reading import read_responses
+from bayes_irsl.engines.hmc import HMC
 from bayes_irsl.engines.nuts import NUTS
 from bayes_irsl.engines.svi import SVI
 from bayes_irsl.errors import InputError
@@ -17,6 +18,7 @@ from bayes_irsl.summaries import summarise
 from irsl_models import Model, curves, effects, likelihoods, trends
 
 __all__ = [
+    "HMC",
     "NUTS",
     "SVI",
     "Axis",

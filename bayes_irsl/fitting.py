@@ -104,7 +104,7 @@ def fit(
     responses : Responses
         The table, from `read_responses`.
     engine : Engine, optional
-        How to get to the posterior: `NUTS(...)` or `SVI(...)`; chosen by size, and noted, if not given.
+        How to get to the posterior: `HMC(...)`, `NUTS(...)` or `SVI(...)`; chosen by size, and noted, if not given.
     x : str, optional
         Scaling variable, ``NAME`` or ``NAME:log10|linear|date``: a column of the LM table.
     group : str or sequence of str

@@ -12,7 +12,8 @@ import pytest
 import bayes_irsl as bi
 
 FLAT = {
-    "NUTS", "SVI", "Axis", "Fit", "InputError", "Model", "Responses", "check", "curves", "effects", "fit", "forecast",
+    "HMC", "NUTS", "SVI", "Axis", "Fit", "InputError", "Model", "Responses", "check", "curves", "effects", "fit",
+    "forecast",
     "likelihoods", "load", "predict", "read_responses", "save", "simulate", "summarise", "trends",
 }  # fmt: skip
 

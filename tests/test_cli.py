@@ -253,7 +253,7 @@ def test_fit_saves_a_fit(fitted: tuple[Path, int], run: Run) -> None:
         (["--trend", "cubic"], "Give one of linear, none, power, random_walk"),
         (["--curve", "4pl"], "option curve, value '4pl': it is not offered yet. Give one of 1pl, 2pl, 3pl"),
         (["--likelihood", "normal"], "Give one of auto, bernoulli, beta"),
-        (["--engine", "hmc"], "option engine, value 'hmc': it is not offered yet. Give one of nuts, svi"),
+        (["--engine", "laplace"], "option engine, value 'laplace': it is not offered yet. Give one of hmc, nuts, svi"),
         (["--engine", "svi", "--chains", "2"], "option chains, value '2': svi has no such setting"),
         (["--prior.slop", "HalfNormal(1)"], "The model has deviation_scale, drift_scale"),
         (["--x", "x", "--prior.scatter_ratio", "HalfNormal"], "option prior.scatter_ratio, value 'HalfNormal'"),

@@ -71,15 +71,15 @@ def fit(
     prior : dict of str to str
         Prior of one parameter, by its name: --prior.drift_scale "HalfNormal(0.5)".
     engine : str or None
-        nuts or svi; chosen by the size of the table if not given.
+        hmc, nuts or svi; chosen by the size of the table if not given.
     draws : int or None
         Posterior draws of each chain.
     chains : int or None
-        Chains of nuts.
+        Chains of hmc or nuts.
     warmup : int or None
-        Steps with which each chain of nuts adapts, before its draws.
+        Steps with which each chain of hmc or nuts adapts, before its draws.
     target_accept : float or None
-        Acceptance that nuts aims at: nearer to 1 takes smaller steps.
+        Acceptance that hmc or nuts aims at: nearer to 1 takes smaller steps.
     seed : int
         Same seed, same fit.
     """

@@ -130,12 +130,13 @@ def likelihood_of(word: str) -> Part | None:
 
 def engine_of(word: str | None) -> Engine | None:
     """Look an engine up, with its default settings; None where it is left open."""
+    from bayes_irsl.engines.hmc import HMC
     from bayes_irsl.engines.nuts import NUTS
     from bayes_irsl.engines.svi import SVI
 
     if word is None:
         return None
-    engine: Engine = part("engine", {"nuts": NUTS, "svi": SVI}, word, later=("hmc", "laplace"))()
+    engine: Engine = part("engine", {"hmc": HMC, "nuts": NUTS, "svi": SVI}, word, later=("laplace",))()
     return engine
 
 

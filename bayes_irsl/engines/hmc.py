@@ -53,7 +53,7 @@ class Tuning(NamedTuple):
 
     Parameters
     ----------
-    count : Array
+    steps : Array
         Steps since the step size was last set back.
     log_step, log_step_mean, error_sum, log_step_centre : Array
         Dual averaging of the logarithm of the step size.
@@ -65,7 +65,7 @@ class Tuning(NamedTuple):
         Sums of draws from which scales will be learnt, and their number.
     """
 
-    count: Array
+    steps: Array
     log_step: Array
     log_step_mean: Array
     error_sum: Array
@@ -114,12 +114,21 @@ class HMC:
 
     def run(self, model: Model, design: Design, seed: int, *, progress: bool = False) -> Draws:
         """Draw from the posterior; parameters as in `NUTS.run`."""
-        start_key, run_key = jax.random.split(jax.random.key(seed))
         coordinates, place = find(model, jax.tree.map(jnp.asarray, design), seed)
+        drawn = self.sample(coordinates, place, jax.random.key(seed))
+        z = drawn.pop("z")
+        sites = coordinates.sites(place, jnp.asarray(z.reshape(-1, coordinates.size)))
+        return Draws(
+            sites={name: value.reshape(z.shape[:2] + value.shape[1:]) for name, value in sites.items()}, stats=drawn
+        )
+
+    def sample(self, coordinates: Coordinates, place: Place, key: Array) -> dict[str, np.ndarray]:
+        """Draw whitened coordinates: ``z`` and what is recorded of every draw, dimensions (chain, draw, ...)."""
+        start_key, run_key = jax.random.split(key)
         z = coordinates.pulled_in(place, jax.random.normal(start_key, (self.chains, coordinates.size)))
         chains, tuning = _begin(coordinates, place, z)
         kept: list[dict[str, np.ndarray]] = []
-        boundaries = {round(share * self.warmup / _CHUNK) for share in _SCALINGS}
+        rescaled_after = {round(share * self.warmup / _CHUNK) for share in _SCALINGS}
         # Whole chunks, so that one program serves all; what the last one has too many is left out.
         warm, sampling = -(-self.warmup // _CHUNK), -(-self.draws // _CHUNK)
         keys = jax.random.split(run_key, warm + sampling)
@@ -129,18 +138,12 @@ class HMC:
             chains, tuning, record = _advance(
                 coordinates, adapting, self.target_accept, place, chains, tuning, keys[chunk], jitter
             )
-            if adapting and chunk + 1 in boundaries:
+            if adapting and chunk + 1 in rescaled_after:
                 tuning = _rescaled(tuning)
             if not adapting:
                 kept.append({name: np.asarray(value) for name, value in record.items()})
-        drawn = {name: np.concatenate([part[name] for part in kept])[: self.draws] for name in kept[0]}
-        drawn = {name: np.moveaxis(value, 0, 1) for name, value in drawn.items()}
-        flat = drawn.pop("z")
-        sites = coordinates.sites(place, jnp.asarray(flat.reshape(-1, coordinates.size)))
-        return Draws(
-            sites={name: value.reshape(flat.shape[:2] + value.shape[1:]) for name, value in sites.items()},
-            stats=drawn,
-        )
+        together = {name: np.concatenate([part[name] for part in kept])[: self.draws] for name in kept[0]}
+        return {name: np.moveaxis(value, 0, 1) for name, value in together.items()}
 
 
 def _halton(first: int, count: int) -> Array:
@@ -156,7 +159,7 @@ def _begin(coordinates: Coordinates, place: Place, z: Array) -> tuple[Chains, Tu
     zero, size = jnp.zeros(()), z.shape[1]
     first = jnp.log(jnp.asarray(size**-0.25))
     tuning = Tuning(
-        count=zero,
+        steps=zero,
         log_step=first,
         log_step_mean=first,
         error_sum=zero,
@@ -247,7 +250,7 @@ def _learn(
     length: Array,
 ) -> Tuning:
     """Take in one step of all chains."""
-    count = tuning.count + 1.0
+    count = tuning.steps + 1.0
     # The harmonic mean heeds the chain that fares worst.
     rate = 1.0 / jnp.mean(1.0 / jnp.maximum(acceptance, 1e-3))
     error_sum = tuning.error_sum + (target - rate - tuning.error_sum) / (count + 10.0)
@@ -265,7 +268,7 @@ def _learn(
     slope_square = 0.95 * tuning.slope_square + 0.05 * slope**2
     move = 0.025 * slope_mean / jnp.sqrt(jnp.maximum(slope_square, 1e-30))
     return tuning._replace(
-        count=count,
+        steps=count,
         log_step=log_step,
         log_step_mean=log_step_mean,
         error_sum=error_sum,
@@ -286,7 +289,7 @@ def _rescaled(tuning: Tuning) -> Tuning:
     scale = jnp.sqrt((variance * tuning.seen + 10.0) / (tuning.seen + 10.0))
     zero = jnp.zeros(())
     return tuning._replace(
-        count=zero,
+        steps=zero,
         error_sum=zero,
         log_step=tuning.log_step_mean,
         log_step_centre=tuning.log_step_mean + jnp.log(2.0),

@@ -114,7 +114,8 @@ def _columns(potential: Callable[..., Array], arguments: Any, centre: Array, pos
     """Columns of the Hessian, as rows."""
 
     def column(position: Array) -> Array:
-        return _product(potential, arguments, centre, jnp.zeros(centre.size).at[position].set(1.0))
+        turned: Array = _product(potential, arguments, centre, jnp.zeros(centre.size).at[position].set(1.0))
+        return turned
 
     found: Array = jax.lax.map(column, positions, batch_size=_CHUNK)
     return found

@@ -112,7 +112,8 @@ def _fused(response: Callable[..., dist.Distribution], columns: Array | None) ->
         density = response(logit_mean(items, placed), **parameters, **shown).log_prob(data["value"])
         if "present" in data:
             density = jnp.where(data["present"], density, 0.0)
-        return density.sum()
+        total: Array = density.sum()
+        return total
 
     def both(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, tuple[Array, Tree]]:
         n_lms, n_items = data["value"].shape

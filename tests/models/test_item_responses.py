@@ -38,7 +38,7 @@ def by_cell(table: Design) -> Design:
     kept = slice(None) if table.present is None else table.present
     names = ("lm", "item", "score", "log_score", "log_rest", "successes", "trials", "log_choose")
     columns: dict[str, Any] = {name: getattr(table, name) for name in names}
-    picked = {name: None if column is None else column[kept] for name, column in columns.items()}
+    picked: dict[str, Any] = {name: None if column is None else column[kept] for name, column in columns.items()}
     return replace(table, rows=False, present=None, **picked)
 
 
@@ -73,8 +73,8 @@ def test_pointwise_densities_add_up_and_leave_out_what_is_not_there() -> None:
         responses = ItemResponses(
             _beta_law(7), Items(jnp.ones(7), jnp.linspace(-1.0, 1.0, 7)), jnp.linspace(-2.0, 2.0, 7)[:, None], table
         )
-        cells = np.asarray(responses.pointwise(table.score))
-        total = float(responses.log_prob(table.score))
+        cells = np.asarray(responses.pointwise(jnp.asarray(table.score)))
+        total = float(responses.log_prob(jnp.asarray(table.score)))
     assert (cells[40:] == 0.0).all()
     assert total == pytest.approx(cells.sum(), rel=1e-13)
 
@@ -91,7 +91,7 @@ def test_the_gradient_can_be_differentiated() -> None:
 
     def density(ability: Any, table: Design) -> Any:
         items = Items(jnp.ones(7), jnp.linspace(-1.0, 1.0, 7))
-        return ItemResponses(_beta_law(7), items, ability[:, None], table).log_prob(table.score)
+        return ItemResponses(_beta_law(7), items, ability[:, None], table).log_prob(jnp.asarray(table.score))
 
     with jax.enable_x64(True):
         table = jax.tree.map(jnp.asarray, answered("beta", np.arange(49)))

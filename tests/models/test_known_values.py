@@ -141,9 +141,9 @@ def posterior(answers: list[tuple[int, int]]) -> np.ndarray:
     with jax.enable_x64(True):
         bank = Items(jnp.ones(5), jnp.asarray(DIFFICULTY))
         table, _ = cells(right, np.ones(len(right), dtype=int), np.full(len(right), 0.5))
-        eta = jax.vmap(
-            lambda ability: logit_mean(Items(*(None if part is None else part[item] for part in bank)), ability)
-        )(jnp.asarray(GRID))
+        eta = jax.vmap(lambda ability: logit_mean(Items(bank.discrimination[item], bank.threshold[item]), ability))(
+            jnp.asarray(GRID)
+        )
         log_weight = np.asarray(likelihoods.bernoulli(table).response(eta).log_prob(right).sum(1)) - GRID**2 / 2
     weight = np.exp(log_weight - log_weight.max())
     share: np.ndarray = weight / weight.sum()

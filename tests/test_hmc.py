@@ -1,0 +1,91 @@
+"""Hamiltonian Monte Carlo against closed forms and against the reference engine."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from monte_carlo import standard_error
+
+import bayes_irsl as bi
+from bayes_irsl.engines.coordinates import Coordinates
+from bayes_irsl.engines.hmc import HMC, _halton
+from bayes_irsl.simulation import Truth
+
+SIZE = 12
+SCALES = np.geomspace(0.2, 4.0, SIZE)
+
+
+class Known(Coordinates):
+    """Coordinates of a density that is known instead of a model's."""
+
+    def __init__(self) -> None:
+        super().__init__(bi.Model(), (("z", (SIZE,)),))
+
+
+class Gaussian(Known):
+    """Independent but for the first two, which are correlated by 0.9."""
+
+    covariance = np.diag(SCALES**2)
+    covariance[0, 1] = covariance[1, 0] = 0.9 * SCALES[0] * SCALES[1]
+
+    def potential(self, place: Any, z: jax.Array) -> jax.Array:
+        energy: jax.Array = 0.5 * z @ jnp.linalg.solve(jnp.asarray(self.covariance), z)
+        return energy
+
+
+class Wall(Known):
+    """A standard normal inside a quartic wall along the first coordinate."""
+
+    def potential(self, place: Any, z: jax.Array) -> jax.Array:
+        return 0.5 * (z**2).sum() + (z[0] / 1.5) ** 4
+
+
+@pytest.fixture(scope="module")
+def gaussian() -> dict[str, np.ndarray]:
+    with jax.enable_x64(True):
+        return HMC(draws=1500, warmup=400, chains=4).sample(Gaussian(), None, jax.random.key(2))  # type: ignore[arg-type]
+
+
+def test_means_and_covariances_are_those_of_the_gaussian(gaussian: dict[str, np.ndarray]) -> None:
+    z = gaussian["z"]
+    assert z.shape == (4, 1500, SIZE)
+    # 12 means, 12 variances and one covariance at four and a half standard errors: a false alarm in 6000 seeds.
+    np.testing.assert_array_less(abs(z.mean((0, 1))), 4.5 * standard_error(z))
+    square = z**2
+    np.testing.assert_array_less(abs(square.mean((0, 1)) - SCALES**2), 4.5 * standard_error(square))
+    product = z[..., 0] * z[..., 1]
+    assert abs(product.mean() - Gaussian.covariance[0, 1]) < 4.5 * standard_error(product)
+
+
+def test_the_warm_up_learns_scales_and_a_long_enough_trajectory(gaussian: dict[str, np.ndarray]) -> None:
+    assert not gaussian["diverging"].any()
+    assert 0.7 < gaussian["acceptance_rate"].mean() < 0.99
+    effective = gaussian["z"].var((0, 1)) / standard_error(gaussian["z"]) ** 2
+    # Scales differ twentyfold: without learning them the widest coordinates would be followed for a fraction.
+    assert effective.min() > 1000
+    assert gaussian["n_steps"].mean() < 30
+
+
+def test_jitters_fill_the_unit_interval() -> None:
+    assert _halton(0, 4).tolist() == [0.5, 0.25, 0.75, 0.125]
+    assert np.histogram(_halton(3, 64), bins=8, range=(0, 1))[0].tolist() == [8] * 8
+
+
+def test_starts_far_above_typical_points_are_pulled_in() -> None:
+    """Points beyond the wall come nearer, the others stay."""
+    z = jnp.zeros((2, SIZE)).at[0, :3].set(jnp.asarray([0.5, 1.0, -1.0])).at[1, 0].set(40.0)
+    found = np.asarray(Wall().pulled_in(None, z))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found[0], z[0])
+    assert found[1].tolist() == [2.5, *[0.0] * (SIZE - 1)]
+
+
+def test_hmc_and_nuts_agree(fit: bi.Fit, truth: Truth) -> None:
+    found = bi.fit(bi.Model(), truth.responses, HMC(draws=600, warmup=300), x="x", group="group", seed=1)
+    for name in ("ability", "difficulty", "discrimination", "slope", "scatter", "precision"):
+        here, there = found.posterior[name], fit.posterior[name]
+        apart = abs((here.mean(("chain", "draw")) - there.mean(("chain", "draw"))).to_numpy())
+        # 62 comparisons at four and a half standard errors: a false alarm in 2000 runs.
+        bound = 4.5 * np.hypot(standard_error(here), standard_error(there))
+        np.testing.assert_array_less(apart, bound, err_msg=name)
