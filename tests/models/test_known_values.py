@@ -72,15 +72,9 @@ def evaluate(
 
 def part(table: Design, order: Any) -> Design:
     """Some of the cells, in any order, any number of times."""
-    assert table.successes is not None
-    assert table.trials is not None
-    return replace(
-        table,
-        lm=table.lm[order],
-        item=table.item[order],
-        successes=table.successes[order],
-        trials=table.trials[order],
-    )
+    names = ("lm", "item", "successes", "trials", "log_choose")
+    picked: dict[str, Any] = {name: getattr(table, name)[order] for name in names}
+    return replace(table, rows=False, **picked)
 
 
 def test_counts_with_unequal_trials() -> None:
