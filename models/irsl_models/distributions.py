@@ -18,7 +18,7 @@ from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 from numpyro.util import is_prng_key
 
-from irsl_models.special import digamma, digamma_rise, log_beta_rise, log_gamma
+from irsl_models.special import digamma, digamma_rise, log_gamma, log_rising
 
 _PARAMETERS = {"logit": constraints.real, "precision": constraints.positive}
 
@@ -56,7 +56,7 @@ def _log_beta_binomial(hits: Array, misses: Array, logit: Array, precision: Arra
     precision that reaches up to where differences of log gammas are noise, hundreds of nats of it.
     """
     first, second = _shapes(logit, precision)
-    return log_beta_rise(first, second, hits, misses)
+    return log_rising(first, hits) + log_rising(second, misses) - log_rising(precision, hits + misses)
 
 
 @_log_beta_binomial.defjvp

@@ -70,40 +70,6 @@ def log_rising(x: Float[Array, "*shape"], n: Float[Array, "*shape"]) -> Float[Ar
 
 
 @jax.custom_jvp
-def log_beta_rise(
-    first: Float[Array, "*shape"],
-    second: Float[Array, "*shape"],
-    hits: Float[Array, "*shape"],
-    misses: Float[Array, "*shape"],
-) -> Float[Array, "*shape"]:
-    r""":math:`\log B(p + s, q + f) - \log B(p, q)`: probability of s hits and f misses in one order, rate Beta(p, q).
-
-    Three `log_rising`, the logs of their shifts taken together.
-
-    Parameters
-    ----------
-    first, second : array
-        p and q, above 0.
-    hits, misses : array
-        s and f, counts; there is no derivative in them.
-
-    Examples
-    --------
-    >>> one = jnp.asarray(1.0)
-    >>> round(float(log_beta_rise(one, one, one, one)), 4)  # log 1/6
-    -1.7918
-    """
-    total, n = first + second, hits + misses
-    up, (outer_1, inner_1), (outer_risen_1, inner_risen_1) = _rise(first, hits)
-    down, (outer_2, inner_2), (outer_risen_2, inner_risen_2) = _rise(second, misses)
-    both, (outer, inner), (outer_risen, inner_risen) = _rise(total, n)
-    shift = jnp.log(inner_risen_1 / inner_1 * (inner_risen_2 / inner_2) / (inner_risen / inner))
-    shift += jnp.log(outer_risen_1) + jnp.log(outer_risen_2 / outer_risen)
-    shift -= jnp.log(outer_1) + jnp.log(outer_2 / outer)
-    return up + down - both - shift
-
-
-@jax.custom_jvp
 def digamma_rise(x: Float[Array, "*shape"], n: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     r""":math:`\psi(x + n) - \psi(x)`, the derivative of `log_rising` in x, and as safe.
 
@@ -174,10 +140,4 @@ def _trigamma(x: Array) -> Array:
 log_gamma.defjvps(lambda tangent, _, x: digamma(x) * tangent)
 digamma.defjvps(lambda tangent, _, x: _trigamma(x) * tangent)
 log_rising.defjvps(lambda tangent, _, x, n: digamma_rise(x, n) * tangent, None)
-log_beta_rise.defjvps(
-    lambda tangent, _, p, q, s, f: (digamma_rise(p, s) - digamma_rise(p + q, s + f)) * tangent,
-    lambda tangent, _, p, q, s, f: (digamma_rise(q, f) - digamma_rise(p + q, s + f)) * tangent,
-    None,
-    None,
-)
 digamma_rise.defjvps(lambda tangent, _, x, n: (_trigamma(x + n) - _trigamma(x)) * tangent, None)
