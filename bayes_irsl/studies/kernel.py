@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +86,12 @@ def measure(n_lms: int, n_items: int, repeats: int = 15) -> pd.DataFrame:
             )
             for name, density in (("ours", ours), ("theirs", theirs)):
                 compiled = jax.jit(jax.value_and_grad(density, 1)).lower(*cast).compile()
-                slopes[f"{name} {bits}"] = lambda compiled=compiled, cast=cast: jax.block_until_ready(compiled(*cast))
+                slopes[f"{name} {bits}"] = partial(compiled, *cast)
     spent: dict[str, list[float]] = {name: [] for name in slopes}
     for _ in range(repeats):
         for name, call in slopes.items():
             begun = time.process_time()
-            call()
+            jax.tree.map(np.asarray, call())  # waits for the result
             spent[name].append((time.process_time() - begun) / (n_lms * n_items) * 1e9)
     cost = {name: np.array(values) for name, values in spent.items()}
     rows = [
