@@ -16,6 +16,7 @@ RHAT = 1.01
 ESS = 400
 # Fewer draws of a chain cannot be compared with one another.
 FEWEST = 4
+TOO_FEW = "too few draws, or draws that never moved: raise draws"
 # Spread below this share of a quantity's size is rounding, not posterior.
 _ROUNDING = 1e-10
 
@@ -41,8 +42,8 @@ def rhat(fit: Fit) -> Finding | None:
         )
         return Finding("R-hat", np.nan, limit, "review", advice)
     varying = _varying(fit.posterior)
-    if not varying or varying.sizes["draw"] < FEWEST:
-        return Finding("R-hat", np.nan, limit, "fail", "too few draws, or draws that never moved: raise draws")
+    if _too_few(varying):
+        return Finding("R-hat", np.nan, limit, "fail", TOO_FEW)
     if varying.sizes["chain"] < 2:
         return Finding("R-hat", np.nan, limit, "review", "one chain cannot be compared: run two or more")
     value, worst = _extreme(_arviz().rhat(varying), np.nanargmax)
@@ -67,12 +68,17 @@ def _enough(fit: Fit, name: str, **options: Any) -> Finding:
         value, worst = float(fit.posterior.sizes["chain"] * fit.posterior.sizes["draw"]), "every quantity"
     else:
         varying = _varying(fit.posterior)
-        if not varying or varying.sizes["draw"] < FEWEST:
-            return Finding(name, np.nan, f">= {ESS}", "fail", "too few draws, or draws that never moved: raise draws")
+        if _too_few(varying):
+            return Finding(name, np.nan, f">= {ESS}", "fail", TOO_FEW)
         value, worst = _extreme(_arviz().ess(varying, **options), np.nanargmin)
     if value >= ESS:
         return Finding(name, value, f">= {ESS}", "pass")
     return Finding(name, value, f">= {ESS}", "fail", f"least in {worst}: raise draws")
+
+
+def _too_few(varying: xr.Dataset) -> bool:
+    """Whether nothing moved, or not often enough to be compared."""
+    return not varying or varying.sizes["draw"] < FEWEST
 
 
 def _arviz() -> Any:

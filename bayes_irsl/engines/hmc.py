@@ -113,7 +113,7 @@ class HMC:
         return "hmc"
 
     def run(self, model: Model, design: Design, seed: int, *, progress: bool = False) -> Draws:
-        """Draw from the posterior; parameters as in `NUTS.run`."""
+        """Draw from the posterior; parameters as in `NUTS.run`, but no progress is shown."""
         coordinates, place = find(model, jax.tree.map(jnp.asarray, design), seed)
         drawn = self.sample(coordinates, place, jax.random.key(seed))
         z = drawn.pop("z")

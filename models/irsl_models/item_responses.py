@@ -1,6 +1,6 @@
 r"""All responses of a table as one distribution, whose density and gradient are one pass over the cells.
 
-A table in which most LMs answered most items is laid out row by row, one row for each LM. The density is then
+A table that is at least a quarter full is laid out row by row, one row for each LM. The density is then
 summed a few rows at a time, and the gradient of a block of rows is taken while its cells are at hand: nothing of
 the size of the table is ever written. Other tables go cell by cell.
 """

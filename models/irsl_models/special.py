@@ -50,7 +50,7 @@ def log_rising(x: Float[Array, "*shape"], n: Float[Array, "*shape"]) -> Float[Ar
     r""":math:`\log\Gamma(x + n) - \log\Gamma(x)`, the log of the rising factorial x (x + 1) ... (x + n - 1).
 
     Where x is large, two log gammas agree in every digit they have, and their difference is noise. Here the
-    difference is taken term by term in the series; its error is that of n log x.
+    difference is taken term by term in the series; its error is that of n log x, and about 1e-14 where that is less.
 
     Parameters
     ----------
@@ -64,7 +64,9 @@ def log_rising(x: Float[Array, "*shape"], n: Float[Array, "*shape"]) -> Float[Ar
     >>> round(float(log_rising(jnp.asarray(2.0), jnp.asarray(3.0))), 4)  # log(2 * 3 * 4)
     3.1781
     """
-    series, (outer, inner), (outer_risen, inner_risen) = _rise(x, n)
+    low, z = _shifted(x)
+    series = n * jnp.log(z) + ((z + n - 0.5) * _log1p(n / z) - n) + (_stirling_tail(z + n) - _stirling_tail(z))
+    (outer, inner), (outer_risen, inner_risen) = (_rising(jnp.where(low, at, 1.0)) for at in (x, x + n))
     # Apart, because x may be so small and n so large that the quotient of the outer pairs is no number any more.
     return series - (jnp.log(outer_risen) - jnp.log(outer) + jnp.log(inner_risen / inner))
 
@@ -82,13 +84,6 @@ def digamma_rise(x: Float[Array, "*shape"], n: Float[Array, "*shape"]) -> Float[
     stirling = _log1p(n / z) + 0.5 * (n / z) / (z + n) - (_digamma_tail(z + n) - _digamma_tail(z))
     shift = _rising_slope(jnp.where(low, x + n, 1.0)) - _rising_slope(jnp.where(low, x, 1.0))
     return stirling - jnp.where(low, shift, 0.0)
-
-
-def _rise(x: Array, n: Array) -> tuple[Array, tuple[Array, Array], tuple[Array, Array]]:
-    """Rise of the series of log gamma, and the rising factorials by which it was shifted before and after."""
-    low, z = _shifted(x)
-    series = n * jnp.log(z) + ((z + n - 0.5) * _log1p(n / z) - n) + (_stirling_tail(z + n) - _stirling_tail(z))
-    return series, _rising(jnp.where(low, x, 1.0)), _rising(jnp.where(low, x + n, 1.0))
 
 
 def _log1p(x: Array) -> Array:
