@@ -39,7 +39,7 @@ def run(out: Path, echo: Callable[[str], None], *, progress: bool = False) -> bo
     echo : callable
         Takes each line of the account that is given.
     progress : bool
-        Show a progress bar.
+        Show how far the fit is.
 
     Returns
     -------

@@ -25,6 +25,18 @@ def replacing(path: Path) -> Iterator[Path]:
     unfinished = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
     try:
         yield unfinished
+        _to_disk(unfinished)
         os.replace(unfinished, target)
+        if os.name == "posix":  # elsewhere a folder cannot be opened
+            _to_disk(target.parent)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, would survive a loss of power."""
+    number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpyro.distributions import Distribution
 
 from bayes_irsl import encoding, prediction, reporting
+from bayes_irsl.checkpoints import SECONDS_BETWEEN, begin_or_resume
 from bayes_irsl.choices import choose_engine, choose_likelihood
 from bayes_irsl.covariates import FEWEST_VALUES_FOR_CURVE, Axis, MissingX, fit_axis, parse_axis
 from bayes_irsl.door.design_rules import design_notes
 from bayes_irsl.engines.base import Draws, Engine, settings, structure
+from bayes_irsl.engines.running import Running
 from bayes_irsl.errors import Fault, InputError, gathered
+from bayes_irsl.progress import Progress, Watcher, watching
 from bayes_irsl.responses import Responses
 from bayes_irsl.wording import counted, listed
-from irsl_models import Design, Model, curves, effects, likelihoods, trends
+from irsl_models import Design, Model, curves, effects, likelihoods, priors, trends
+from irsl_models.model import Part
 
 # Names of dimensions in results, and "scale", which would be the site of the scale of groups; "/" is a path there.
 RESERVED_GROUPS = frozenset({"chain", "draw", "lm", "item", "benchmark", "grouping", "scale"})
@@ -32,6 +40,10 @@ RESERVED_COVARIATES = frozenset(
         *("mean", "sd", "lower", "upper", "prob", "extrapolation"),
     }
 )
+
+
+# Packages whose versions may change the draws.
+_DECIDING = ("bayes-irsl", "numpyro", "jax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +103,10 @@ def fit(
     group: str | Sequence[str] = (),
     missing_x: MissingX = "error",
     seed: int = 0,
-    progress: bool = False,
+    progress: bool | Watcher = False,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = SECONDS_BETWEEN,
+    resume: bool = False,
     notes: Sequence[str] = (),
 ) -> Fit:
     """Fit a model to responses.
@@ -113,8 +128,17 @@ def fit(
         What becomes of LMs without x.
     seed : int
         Same seed, same result, on one machine.
-    progress : bool
-        Show a progress bar.
+    progress : bool or callable
+        Show a line on standard error that says how far the run is; a callable gets every `Progress` instead.
+    checkpoint : str or Path, optional
+        Folder that keeps the run, from the warm-up on, so that it can go on after a kill or Ctrl-C. It stays when the
+        fit is done: delete it once the fit is saved.
+    checkpoint_every : float
+        Seconds between two checkpoints, at least.
+    resume : bool
+        Go on with the run in the folder, if there is one; its draws are then, to the last bit, those of a run that was
+        never stopped, on the same machine. Without it a run that lies there is an error, so that none is lost.
+        Functions of your own in the model are known by their names: what is in them must not change in between.
     notes : sequence of str
         How the model came about, kept before what is noted here.
 
@@ -126,7 +150,10 @@ def fit(
     Raises
     ------
     InputError
-        If table, design and model do not fit together; the message says where and what to do.
+        If table, design and model do not fit together, or the folder keeps another run; the message says where and
+        what to do.
+    KeyboardInterrupt
+        At Ctrl-C, within seconds: once the steps under way are done and kept.
 
     Examples
     --------
@@ -147,9 +174,14 @@ def fit(
     model, likelihood_note = _with_likelihood(model, responses)
     population = encoding.population(responses.cells, responses.lms, responses.items, encoded, groups)
     _check_one_lm(model, population)
-    with double_precision():
+    with double_precision(), watching(progress) as watch:
         design = observed(model, population, responses.cells)
-        draws = engine.run(model, design, seed, progress=progress)
+        kept = None
+        if checkpoint is not None:
+            described = _described(model, responses, axis, groups, engine, seed)
+            kept = begin_or_resume(Path(checkpoint), described, checkpoint_every, resume=resume)
+        draws = engine.run(model, design, seed, Running(watch, kept))
+        watch(Progress("reading off the posterior"))
         derived = prediction.evaluate(model, design, draws.sites, reporting.DERIVED, seed)
         model_notes = _model_notes(model, design)
     found = (
@@ -170,7 +202,7 @@ def fit(
         "settings": settings(engine),
         "seed": seed,
         "data_hash": responses.hash(),
-        "versions": [f"{name} {importlib.metadata.version(name)}" for name in ("bayes-irsl", "numpyro", "jax")],
+        "versions": [f"{name} {version(name)}" for name in _DECIDING],
     }
     return Fit(model, responses, axis, groups, tree)
 
@@ -325,6 +357,42 @@ def _model_notes(model: Model, design: Design) -> list[str]:
             if not (design.score == value).any():
                 notes.append(f"no score is exactly {value:.0f}: the {cut} cutpoint of ordered_beta keeps its prior")
     return notes
+
+
+def _described(
+    model: Model, responses: Responses, axis: Axis | None, groups: tuple[str, ...], engine: Engine, seed: int
+) -> dict[str, Any]:
+    """Everything that decides the draws, as plain values."""
+    parts = {f"part {place}": _qualified(part) for place, part in enumerate(model.parts)}
+    own_priors = {f"prior {name}": _written(prior) for name, prior in model.priors.items()}
+    options = {f"{engine.name} {name}": value for name, value in settings(engine).items()}
+    return {
+        **parts,
+        **own_priors,
+        **options,
+        **{f"version of {name}": version(name) for name in (*_DECIDING, "jaxlib", "numpy")},
+        "data": responses.hash(),
+        "x": None if axis is None else axis.to_dict(),
+        "groups": list(groups),
+        "engine": engine.name,
+        "seed": seed,
+        "float": str(jnp.result_type(float)),
+        # Chains move apart or together by the number of devices, and so does the order of sums by that of threads.
+        "devices (JAX_NUM_CPU_DEVICES)": f"{jax.local_device_count()} {jax.default_backend()}",
+    }
+
+
+def _qualified(part: Part) -> str:
+    return f"{part.__module__}.{getattr(part, '__qualname__', repr(part))}"
+
+
+def _written(prior: Distribution) -> str:
+    """Write a prior, as text where it has one."""
+    try:
+        return priors.to_text(prior)
+    except ValueError:
+        leaves, form = jax.tree.flatten(prior)
+        return f"{form} {[np.asarray(leaf).tolist() for leaf in leaves]}"
 
 
 def _tree(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from cyclopts.types import NonNegativeInt, PositiveInt
+from cyclopts.types import NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from bayes_irsl.cli.output import FIT_ENDINGS, check_target, say
 from bayes_irsl.cli.showing import show_diagnostics, show_fit
@@ -47,6 +49,8 @@ def fit(
     warmup: PositiveInt | None = None,
     target_accept: Probability | None = None,
     seed: NonNegativeInt = 0,
+    resume: bool = False,
+    checkpoint_every: NonNegativeFloat = 10.0,
 ) -> int:
     """Fit a model to responses and save it.
 
@@ -82,14 +86,22 @@ def fit(
         Acceptance that hmc or nuts aims at: nearer to 1 takes smaller steps.
     seed : int
         Same seed, same fit.
+    resume : bool
+        Go on with a run of this command that was stopped: its checkpoints lie in OUT.checkpoint until the fit is saved.
+    checkpoint_every : float
+        Seconds between two checkpoints, at least.
     """
-    _, axis, chosen_trend, chosen_curve, chosen_likelihood, chosen_engine = gathered(
+    from bayes_irsl.checkpoints import check_folder, remove
+
+    checkpoint = out.with_name(out.name + ".checkpoint")
+    _, axis, chosen_trend, chosen_curve, chosen_likelihood, chosen_engine, _ = gathered(
         lambda: check_target(out, FIT_ENDINGS, tables.files(responses)),
         lambda: one_axis(x),
         lambda: trend_of(trend, x),
         lambda: curve_of(curve),
         lambda: likelihood_of(likelihood),
         lambda: engine_of(engine),
+        lambda: check_folder(checkpoint, resume=resume),
     )
 
     from bayes_irsl.fitting import fit as fit_model
@@ -101,19 +113,37 @@ def fit(
         lambda: model_of(chosen_trend, chosen_curve, chosen_likelihood, prior or {}, table, axis, tables.missing_x),
         lambda: with_settings(chosen_engine, settings, table),
     )
-    found = fit_model(
-        model,
-        table,
-        run,
-        x=axis,
-        group=group,
-        missing_x=tables.missing_x,
-        seed=seed,
-        progress=sys.stderr.isatty(),
-        notes=notes,
-    )
-    save(found, out)
+    with telling_how_to_go_on(checkpoint):
+        found = fit_model(
+            model,
+            table,
+            run,
+            x=axis,
+            group=group,
+            missing_x=tables.missing_x,
+            seed=seed,
+            progress=sys.stderr.isatty(),
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            notes=notes,
+        )
+        save(found, out)
+    remove(checkpoint)
     show_fit(found)
     failed = show_diagnostics(found)
     say(f"saved: {out}" + (", though a diagnostic failed: see the table" if failed else ""))
     return 1 if failed else 0
+
+
+@contextmanager
+def telling_how_to_go_on(checkpoint: Path) -> Iterator[None]:
+    """Give an interrupt a message, where there is something to go on from."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not checkpoint.exists():
+            raise
+        raise KeyboardInterrupt(
+            f"interrupted; the run is kept in {checkpoint}: the same command with --resume goes on with it"
+        ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -35,6 +36,8 @@ for module in (demo, check, fit, forecast, predict, diagnose, plot):
 def run() -> None:
     """Run the program and leave with its exit status."""
     set_environment()
+    # Told to end, as at the end of a batch job's time: the same as Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(status(sys.argv[1:]))
 
 
@@ -65,8 +68,9 @@ def status(words: Sequence[str]) -> int:
         return _told(f"bayes-irsl: {' '.join(str(problem).split())}\nSee {_help_of(words)}.", WRONG_INPUT)
     except InputError as problem:
         return _told(str(problem), WRONG_INPUT)
-    except KeyboardInterrupt:
-        return _told("bayes-irsl: interrupted; files that were not finished are not there", INTERRUPTED)
+    except KeyboardInterrupt as problem:
+        told = str(problem) or "interrupted; files that were not finished are not there"
+        return _told(f"bayes-irsl: {told}", INTERRUPTED)
     except (BrokenPipeError, SystemExit):
         # rich answers a closed pipe with SystemExit(1), which would say that a diagnostic failed; nobody else exits.
         # Python flushes stdout once more at its end; without a place to go it complains there.

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from numpyro import handlers
 
+from bayes_irsl.engines.running import ALONE, Running
 from bayes_irsl.errors import Fault, InputError
 from irsl_models import Design, Model
 
@@ -41,7 +42,7 @@ class Engine(Protocol):
         """Word of the engine on the command line."""
         ...
 
-    def run(self, model: Model, design: Design, seed: int, *, progress: bool = False) -> Draws:
+    def run(self, model: Model, design: Design, seed: int, running: Running = ALONE) -> Draws:
         """Draw from the posterior of `model` given the responses of `design`."""
         ...
 

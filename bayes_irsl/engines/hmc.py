@@ -19,11 +19,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from bayes_irsl.engines.base import Draws, require
-from bayes_irsl.engines.coordinates import Coordinates, Place, find
+from bayes_irsl.engines.coordinates import Coordinates, Place
+from bayes_irsl.engines.running import ALONE, MOST, Running, Steps, taken
+from bayes_irsl.engines.whitened import coordinates_of, draws_of
 from irsl_models import Design, Model
 
-# Steps of one call of the compiled program.
-_CHUNK = 25
 _MOST_STEPS = 1000
 _DIVERGENT = 1000.0
 # Lengths start at a quarter turn of a standard normal.
@@ -79,6 +79,9 @@ class Tuning(NamedTuple):
     seen: Array
 
 
+State = tuple[Chains, Tuning]
+
+
 @dataclass(frozen=True)
 class HMC:
     """Hamiltonian Monte Carlo with jittered trajectories: as exact as `NUTS`, and faster.
@@ -112,38 +115,29 @@ class HMC:
         """Word of the engine on the command line."""
         return "hmc"
 
-    def run(self, model: Model, design: Design, seed: int, *, progress: bool = False) -> Draws:
-        """Draw from the posterior; parameters as in `NUTS.run`, but no progress is shown."""
-        coordinates, place = find(model, jax.tree.map(jnp.asarray, design), seed)
-        drawn = self.sample(coordinates, place, jax.random.key(seed))
-        z = drawn.pop("z")
-        sites = coordinates.sites(place, jnp.asarray(z.reshape(-1, coordinates.size)))
-        return Draws(
-            sites={name: value.reshape(z.shape[:2] + value.shape[1:]) for name, value in sites.items()}, stats=drawn
-        )
+    def run(self, model: Model, design: Design, seed: int, running: Running = ALONE) -> Draws:
+        """Draw from the posterior; parameters as in `NUTS.run`."""
+        coordinates, place = coordinates_of(model, design, seed, running)
+        return draws_of(coordinates, place, self.sample(coordinates, place, jax.random.key(seed), running))
 
-    def sample(self, coordinates: Coordinates, place: Place, key: Array) -> dict[str, np.ndarray]:
+    def sample(
+        self, coordinates: Coordinates, place: Place, key: Array, running: Running = ALONE
+    ) -> dict[str, np.ndarray]:
         """Draw whitened coordinates: ``z`` and what is recorded of every draw, dimensions (chain, draw, ...)."""
         start_key, run_key = jax.random.split(key)
-        z = coordinates.pulled_in(place, jax.random.normal(start_key, (self.chains, coordinates.size)))
-        chains, tuning = _begin(coordinates, place, z)
-        kept: list[dict[str, np.ndarray]] = []
-        rescaled_after = {round(share * self.warmup / _CHUNK) for share in _SCALINGS}
-        # Whole chunks, so that one program serves all; what the last one has too many is left out.
-        warm, sampling = -(-self.warmup // _CHUNK), -(-self.draws // _CHUNK)
-        keys = jax.random.split(run_key, warm + sampling)
-        for chunk in range(warm + sampling):
-            adapting = chunk < warm
-            jitter = _halton(chunk * _CHUNK, _CHUNK)
-            chains, tuning, record = _advance(
-                coordinates, adapting, self.target_accept, place, chains, tuning, keys[chunk], jitter
+
+        def begin() -> Any:
+            z = jax.random.normal(start_key, (self.chains, coordinates.size))
+            return _begin(coordinates, place, coordinates.pulled_in(place, z))
+
+        def advance(state: State, first: int, count: int) -> Any:
+            jitter, adapting = _halton(first, MOST), first < self.warmup
+            return _advance(
+                coordinates, adapting, self.target_accept, self.warmup, place, state, run_key, first, count, jitter
             )
-            if adapting and chunk + 1 in rescaled_after:
-                tuning = _rescaled(tuning)
-            if not adapting:
-                kept.append({name: np.asarray(value) for name, value in record.items()})
-        together = {name: np.concatenate([part[name] for part in kept])[: self.draws] for name in kept[0]}
-        return {name: np.moveaxis(value, 0, 1) for name, value in together.items()}
+
+        _, record = running.run(Steps(self.warmup, self.draws, begin, advance))
+        return {name: np.moveaxis(value, 0, 1) for name, value in record.items()}
 
 
 def _halton(first: int, count: int) -> Array:
@@ -154,7 +148,7 @@ def _halton(first: int, count: int) -> Array:
 
 
 @partial(jax.jit, static_argnums=0)
-def _begin(coordinates: Coordinates, place: Place, z: Array) -> tuple[Chains, Tuning]:
+def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
     potential, gradient = jax.vmap(jax.value_and_grad(partial(coordinates.potential, place)))(z)
     zero, size = jnp.zeros(()), z.shape[1]
     first = jnp.log(jnp.asarray(size**-0.25))
@@ -180,21 +174,25 @@ def _advance(
     coordinates: Coordinates,
     adapting: bool,
     target: float,
+    warmup: int,
     place: Place,
-    chains: Chains,
-    tuning: Tuning,
+    state: State,
     key: Array,
+    first: int,
+    count: int,
     jitter: Float[Array, " step"],
-) -> tuple[Chains, Tuning, dict[str, Array]]:
-    """Take as many steps as there are jitters."""
+) -> tuple[State, dict[str, Array]]:
+    """Take some steps after the first ones."""
     energy = jax.vmap(jax.value_and_grad(partial(coordinates.potential, place)))
     slope = jax.vmap(jax.grad(partial(coordinates.potential, place)))
 
-    def step(carry: tuple[Chains, Tuning], given: tuple[Array, Array]) -> tuple[tuple[Chains, Tuning], dict[str, Any]]:
-        (now, tuning), (key, share) = carry, given
-        momentum_key, accept_key = jax.random.split(key)
+    rescaled_after = jnp.round(jnp.asarray(_SCALINGS) * warmup)
+
+    def step(state: State, index: Array) -> tuple[State, dict[str, Array]]:
+        now, tuning = state
+        momentum_key, accept_key = jax.random.split(jax.random.fold_in(key, index))
         size = jnp.exp(tuning.log_step if adapting else tuning.log_step_mean)
-        length = share * jnp.exp(tuning.log_length)
+        length = jitter[index - first] * jnp.exp(tuning.log_length)
         n_steps = jnp.clip(jnp.ceil(length / size), 1, _MOST_STEPS).astype(int)
         momentum = jax.random.normal(momentum_key, now.z.shape)
         ahead, last = _trajectory(energy, slope, now, momentum, size * tuning.scale, n_steps)
@@ -208,6 +206,7 @@ def _advance(
         )
         if adapting:
             tuning = _learn(tuning, target, now, ahead, then, last, acceptance, length)
+            tuning = jax.lax.cond((rescaled_after == index + 1).any(), _rescaled, lambda kept: kept, tuning)
         record = {
             "z": then.z,
             "n_steps": jnp.broadcast_to(n_steps, acceptance.shape),
@@ -217,9 +216,7 @@ def _advance(
         }
         return (then, tuning), record
 
-    keys = jax.random.split(key, len(jitter))
-    (chains, tuning), record = jax.lax.scan(step, (chains, tuning), (keys, jitter))
-    return chains, tuning, record
+    return taken(step, state, first, count)
 
 
 def _trajectory(
@@ -281,7 +278,6 @@ def _learn(
     )
 
 
-@jax.jit
 def _rescaled(tuning: Tuning) -> Tuning:
     """Set the scales to the spread of the draws so far, drawn towards one, and the step size back to be found anew."""
     mean = tuning.mean / tuning.seen

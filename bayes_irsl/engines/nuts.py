@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpyro.infer import MCMC
-from numpyro.infer import NUTS as Kernel
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array
+from numpyro.infer.hmc import HMCState, hmc
 
 from bayes_irsl.engines.base import Draws, require
-from bayes_irsl.engines.coordinates import find as coordinates_of
+from bayes_irsl.engines.coordinates import Coordinates, Place
+from bayes_irsl.engines.running import ALONE, Running, Steps, taken
+from bayes_irsl.engines.whitened import coordinates_of, draws_of
 from irsl_models import Design, Model
 
-_STATS = {
+_RECORD = {
+    "z": "z",
     "num_steps": "n_steps",
     "diverging": "diverging",
     "accept_prob": "acceptance_rate",
@@ -63,7 +68,7 @@ class NUTS:
         """Word of the engine on the command line."""
         return "nuts"
 
-    def run(self, model: Model, design: Design, seed: int, *, progress: bool = False) -> Draws:
+    def run(self, model: Model, design: Design, seed: int, running: Running = ALONE) -> Draws:
         """Draw from the posterior.
 
         Parameters
@@ -72,31 +77,85 @@ class NUTS:
             What to fit to what.
         seed : int
             Same seed, same draws, on the same machine and versions.
-        progress : bool
-            Show a bar with draws, step size and acceptance.
+        running : Running
+            How the run is watched and kept.
         """
-        jitter_key, run_key = jax.random.split(jax.random.key(seed))
-        coordinates, place = coordinates_of(model, jax.tree.map(jnp.asarray, design), seed)
-        sampler = MCMC(
-            Kernel(
-                potential_fn=partial(coordinates.potential, place),
-                target_accept_prob=self.target_accept,
-                max_tree_depth=self.max_tree_depth,
-            ),
-            num_warmup=self.warmup,
-            num_samples=self.draws,
-            num_chains=self.chains,
-            chain_method="parallel" if jax.local_device_count() >= self.chains else "vectorized",
-            progress_bar=progress,
-        )
-        # As far apart as the posterior is wide: were there several modes, chains should find them.
-        z = coordinates.pulled_in(place, jax.random.normal(jitter_key, (self.chains, coordinates.size)))
-        sampler.run(run_key, init_params=z if self.chains > 1 else z[0], extra_fields=tuple(_STATS))
-        drawn = sampler.get_samples(group_by_chain=True)
-        sites = coordinates.sites(place, drawn.reshape(-1, coordinates.size))
-        shape = (self.chains, self.draws)
-        extra = sampler.get_extra_fields(group_by_chain=True)
-        return Draws(
-            sites={name: value.reshape(shape + value.shape[1:]) for name, value in sites.items()},
-            stats={ours: np.asarray(extra[theirs]) for theirs, ours in _STATS.items()},
-        )
+        coordinates, place = coordinates_of(model, design, seed, running)
+        return draws_of(coordinates, place, self.sample(coordinates, place, jax.random.key(seed), running))
+
+    def sample(
+        self, coordinates: Coordinates, place: Place, key: Array, running: Running = ALONE
+    ) -> dict[str, np.ndarray]:
+        """Draw whitened coordinates: ``z`` and what is recorded of every draw, dimensions (chain, draw, ...)."""
+        start_key, run_key = jax.random.split(key)
+        mesh = _mesh(self.chains)
+        place = jax.device_put(place, NamedSharding(mesh, _spread()))
+
+        def begin() -> HMCState:
+            # As far apart as the posterior is wide: were there several modes, chains should find them.
+            z = coordinates.pulled_in(place, jax.random.normal(start_key, (self.chains, coordinates.size)))
+            # Keys as plain numbers: a state is to be arrays and nothing else.
+            keys = jax.random.key_data(jax.random.split(run_key, self.chains))
+            return _begin(coordinates, self, place, z, keys)
+
+        def advance(state: HMCState, first: int, count: int) -> Any:
+            return _advance(coordinates, self, mesh, place, state, count)
+
+        _, record = running.run(Steps(self.warmup, self.draws, begin, advance))
+        return {name: np.moveaxis(value, 0, 1) for name, value in record.items()}
+
+
+def _mesh(chains: int) -> Mesh:
+    """One device for each chain where there are as many, else one device for all."""
+    devices = jax.local_devices()
+    return Mesh(np.array(devices[:chains] if len(devices) >= chains else devices[:1]), ("chain",))
+
+
+def _spread(*axes: str | None) -> PartitionSpec:
+    """Which axes of an array are spread over devices."""
+    return PartitionSpec(*axes)  # type: ignore[no-untyped-call]
+
+
+def _kernel(coordinates: Coordinates, engine: NUTS, place: Place, z: Array, key: Array) -> tuple[HMCState, Any]:
+    """NumPyro's sampler: its first state, and the function from a state to the next.
+
+    The function knows its settings only after the first state was made, so both are made together.
+    """
+    begin, move = hmc(potential_fn=partial(coordinates.potential, place), algo="NUTS")
+    state = begin(
+        z,
+        num_warmup=engine.warmup,
+        target_accept_prob=engine.target_accept,
+        max_tree_depth=engine.max_tree_depth,
+        rng_key=key,
+    )
+    return state, move
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _begin(coordinates: Coordinates, engine: NUTS, place: Place, z: Array, keys: Array) -> HMCState:
+    state: HMCState = jax.vmap(lambda z, key: _kernel(coordinates, engine, place, z, key)[0])(z, keys)
+    return state
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _advance(
+    coordinates: Coordinates, engine: NUTS, mesh: Mesh, place: Place, state: HMCState, count: int
+) -> tuple[HMCState, dict[str, Array]]:
+    """Take some steps."""
+
+    def chains(place: Place, state: HMCState, count: Array) -> tuple[HMCState, dict[str, Array]]:
+        _, move = _kernel(coordinates, engine, place, state.z[0], state.rng_key[0])
+        # One chain by itself need not take both sides of every decision.
+        every = jax.vmap(move) if len(state.i) > 1 else partial(jax.lax.map, move)
+
+        def step(state: HMCState, _: Array) -> tuple[HMCState, dict[str, Array]]:
+            state = every(state)
+            return state, {ours: getattr(state, theirs) for theirs, ours in _RECORD.items()}
+
+        return taken(step, state, 0, count)
+
+    one, many, record = _spread(), _spread("chain"), _spread(None, "chain")
+    spread = jax.shard_map(chains, mesh=mesh, in_specs=(one, many, one), out_specs=(many, record), check_vma=False)
+    result: tuple[HMCState, dict[str, Array]] = spread(place, state, jnp.asarray(count))
+    return result

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from numpyro.infer import SVI as Inference
 from numpyro.infer import Trace_ELBO, init_to_value
 from numpyro.infer.autoguide import AutoGuide, AutoLowRankMultivariateNormal
+from numpyro.infer.svi import SVIState
 from numpyro.optim import Adam
 
 from bayes_irsl.engines import centring, warm_start
 from bayes_irsl.engines.base import Draws, require, sampled
+from bayes_irsl.engines.running import ALONE, Running, Steps, taken
 from irsl_models import Design, Model
 
 
@@ -55,16 +58,34 @@ class SVI:
         """Word of the engine on the command line."""
         return "svi"
 
-    def run(self, model: Model, design: Design, seed: int, *, progress: bool = False) -> Draws:
+    def run(self, model: Model, design: Design, seed: int, running: Running = ALONE) -> Draws:
         """Fit the guide and draw from it; parameters as in `NUTS.run`."""
         fit_key, draw_key = jax.random.split(jax.random.key(seed))
         design = jax.tree.map(jnp.asarray, design)
-        start = warm_start.find(model, design, seed)
-        free = centring.free(model, start.shares)
-        guide = self.guide(free, init_loc_fn=init_to_value(values=start.values))
+        start = running.start(lambda: vars(warm_start.find(model, design, seed)))
+        free = centring.free(model, start.get("shares", {}))
+        guide = self.guide(free, init_loc_fn=init_to_value(values=start["values"]))
         inference = Inference(free, guide, Adam(warm_start.learning_rate(self.learning_rate, self.steps)), Trace_ELBO())
-        result = inference.run(fit_key, self.steps, design, progress_bar=progress, stable_update=True)
-        drawn = guide.sample_posterior(draw_key, result.params, design, sample_shape=(self.draws,))
+
+        def step(state: SVIState, _: Array) -> tuple[SVIState, dict[str, Array]]:
+            return inference.stable_update(state, design)[0], {}
+
+        @jax.jit
+        def some(state: SVIState, count: int) -> tuple[SVIState, dict[str, Array]]:
+            return taken(step, state, 0, count)
+
+        state, _ = running.run(
+            Steps(
+                warmup=self.steps,
+                draws=0,
+                # The key as plain numbers: a state is to be arrays and nothing else.
+                begin=lambda: inference.init(jax.random.key_data(fit_key), design),
+                advance=lambda state, first, count: some(state, count),
+                phases=("fitting the guide", ""),
+            )
+        )
+        params = inference.get_params(state)
+        drawn = guide.sample_posterior(draw_key, params, design, sample_shape=(self.draws,))
         names = sampled(model, design)
         return Draws(
             sites={name: np.asarray(drawn[name])[None] for name in names},
