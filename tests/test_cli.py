@@ -3,18 +3,21 @@
 import functools
 import itertools
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import bayes_irsl as bi
+from bayes_irsl.checkpoints import Checkpoint
 from bayes_irsl.cli import main
 from bayes_irsl.cli.main import app, status
-from bayes_irsl.engines import svi
+from bayes_irsl.engines import svi, warm_start
 from bayes_irsl.simulation import Truth
 
 SUMMARY = ["kind", "mean", "sd", "lower", "upper", "prob", "extrapolation", "x"]
@@ -289,6 +292,65 @@ def test_the_target_is_checked_before_anything_is_read(run: Run, tmp_path: Path,
     (tmp_path / "folder.nc").mkdir()
     assert run("fit", "no-such-table.csv", "--out", tmp_path / out) == 2
     assert told in run.err
+
+
+# Runs that are stopped
+
+
+@pytest.fixture
+def answered() -> Iterator[None]:
+    """Ctrl-C is a KeyboardInterrupt, whatever runs these tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("answered")
+def test_an_interrupted_fit_goes_on_where_it_was(
+    fitted: tuple[Path, int], tables: list[object], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted at its first checkpoint, it ends as `fitted`, which was left alone."""
+    folder, out = tmp_path / "fit.nc.checkpoint", tmp_path / "fit.nc"
+    words = ["fit", *tables, "--x", "x", "--group", "group", "--engine", "svi", "--draws", "1000", "--out", out]
+    monkeypatch.setattr(svi, "SVI", functools.partial(svi.SVI, steps=200))
+    save = Checkpoint.save
+
+    def interrupted(self: Checkpoint, *arguments: Any, **options: Any) -> None:
+        save(self, *arguments, **options)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save", interrupted)
+        assert run(*words, "--checkpoint-every", "0") == 130
+    told = f"bayes-irsl: interrupted; the run is kept in {folder}: the same command with --resume goes on with it\n"
+    assert run.err == told
+    assert not out.exists()
+    # It is neither used nor lost unasked, and no other run goes on with it.
+    assert run(*words) == 2
+    assert "an earlier run lies there. Go on with it (resume=True, --resume), or delete the folder" in run.err
+    assert run(*words, "--seed", "1", "--likelihood", "ordered_beta", "--resume") == 2
+    assert "likelihoods.beta' and is 'irsl_models.likelihoods.ordered_beta'; seed was 0 and is 1." in run.err
+    # Were it to begin anew, it would have to find its start.
+    with monkeypatch.context() as patch:
+        patch.delattr(warm_start, "find")
+        assert run(*words, "--resume") == fitted[1]
+    assert list(tmp_path.iterdir()) == [out]
+    assert bi.load(out).tree["sites"].to_dataset().equals(bi.load(fitted[0]).tree["sites"].to_dataset())
+
+
+def test_what_else_lies_at_the_place_of_checkpoints_is_told_at_once(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "fit.nc.checkpoint").touch()
+    assert run("fit", "no-such-table.csv", "--out", tmp_path / "fit.nc") == 2
+    assert "fit.nc.checkpoint: it is no folder of checkpoints. Name another one" in run.err
+
+
+@pytest.mark.slow
+def test_fits_that_are_killed_end_with_the_same_draws() -> None:
+    from bayes_irsl.studies.kills import study
+
+    table = study(kills=3, seed=1)
+    assert table[["before", "warmup", "draws"]].to_numpy().sum() >= 3
+    assert table["same"].all()
 
 
 # forecast, predict, plot
