@@ -25,6 +25,8 @@ from bayes_irsl.storage import load
 from irsl_models import Model, likelihoods
 
 MOST_KILLS = 3
+# Share of kills that may come before a process samples, which is most of the time that a small fit takes.
+EARLY = 0.2
 MOMENTS = ("before", "warmup", "draws")
 app = App(help=__doc__)
 
@@ -45,15 +47,22 @@ def study(kills: int, *, engine: str = "hmc", draws: int = 5000, seed: int = 0) 
         table = simulate(Model(likelihood=likelihoods.beta), n_lms=12, n_items=6, seed=seed).responses
         table.cells.to_csv(folder / "cells.csv", index=False)
         table.lms.to_csv(folder / "lms.csv", index=False)
-        words = ("fit", "cells.csv", "--lms", "lms.csv", "--x", "x", "--engine", engine, "--draws", str(draws))
-        _fit(folder, *words, "--out", "compiled.nc")
+        words = ["fit", "cells.csv", "--lms", "lms.csv", "--x", "x", "--engine", engine, "--draws", str(draws)]
+        words += ["--checkpoint-every", "0", "--resume", "--out"]
+        _fit(folder, *words, "compiled.nc")
         begun = time.monotonic()
-        _fit(folder, *words, "--out", "undisturbed.nc")
-        lasts = time.monotonic() - begun
-        words = (*words, "--checkpoint-every", "0", "--resume", "--out", "killed.nc")
+        undisturbed = _started(folder, *words, "undisturbed.nc")
+        _wait_for_state(folder / "undisturbed.nc.checkpoint", undisturbed)
+        begins = time.monotonic() - begun
+        _end(undisturbed)
+        runs = time.monotonic() - begun - begins
         while kills > 0:
-            moments = [_killed(folder, words, rng.uniform(0.0, lasts)) for _ in range(rng.integers(1, MOST_KILLS + 1))]
-            _fit(folder, *words)
+            moments = []
+            for _ in range(rng.integers(1, MOST_KILLS + 1)):
+                early = rng.uniform() < EARLY
+                after = rng.uniform(0.0, begins if early else runs)
+                moments.append(_killed(folder, [*words, "killed.nc"], after, early=early))
+            _fit(folder, *words, "killed.nc")
             counts = {moment: moments.count(moment) for moment in MOMENTS}
             rows.append({"fit": len(rows), **counts, "same": _same(folder / "undisturbed.nc", folder / "killed.nc")})
             kills -= sum(counts.values())
@@ -61,22 +70,35 @@ def study(kills: int, *, engine: str = "hmc", draws: int = 5000, seed: int = 0) 
     return pd.DataFrame(rows)
 
 
-def _started(folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
+def _started(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     program = (sys.executable, "-c", "from bayes_irsl.cli.main import run; run()")
     return subprocess.Popen((*program, *words), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def _fit(folder: Path, *words: str) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """Let a fit end; that a check of so small a fit fails is no matter here."""
-    process = _started(folder, words)
     told = process.communicate()[1]
     if process.returncode not in (0, 1):
         raise RuntimeError(f"exit status {process.returncode}: {told.decode()}")
 
 
-def _killed(folder: Path, words: Sequence[str], after: float) -> str:
-    """Kill a fit after some seconds, and tell how far it was; nothing if it had ended."""
-    process = _started(folder, words)
+def _fit(folder: Path, *words: str) -> None:
+    _end(_started(folder, *words))
+
+
+def _wait_for_state(checkpoint: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has written one more checkpoint, or has ended."""
+    before = set(checkpoint.glob("state-*"))
+    while process.poll() is None and set(checkpoint.glob("state-*")) <= before:
+        time.sleep(0.01)
+
+
+def _killed(folder: Path, words: Sequence[str], after: float, *, early: bool) -> str:
+    """Kill a fit some seconds after its start or its first checkpoint; tell how far it was, or nothing if it ended."""
+    process = _started(folder, *words)
+    checkpoint = folder / "killed.nc.checkpoint"
+    if not early:
+        _wait_for_state(checkpoint, process)
     try:
         process.communicate(timeout=after)
     except subprocess.TimeoutExpired:
@@ -84,7 +106,7 @@ def _killed(folder: Path, words: Sequence[str], after: float) -> str:
         process.communicate()
     else:
         return ""
-    names = {path.name.split("-")[0] for path in folder.glob("killed.nc.checkpoint/*-*")}
+    names = {path.name.split("-")[0] for path in checkpoint.glob("*-*")}
     return "draws" if "draws" in names else "warmup" if "state" in names else "before"
 
 
