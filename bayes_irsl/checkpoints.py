@@ -115,14 +115,14 @@ class Checkpoint:
         content = io.BytesIO()
         np.savez(content, allow_pickle=False, **dict(arrays))
         header = json.dumps({"run": self._mark, "sha256": _checksum(content.getbuffer())})
-        with replacing(self.folder / (name + _ENDING)) as unfinished, unfinished.open("wb") as file:
+        with replacing(self._path(name)) as unfinished, unfinished.open("wb") as file:
             file.write(header.encode() + b"\n")
             file.write(content.getbuffer())
 
     def read(self, name: str) -> dict[str, np.ndarray] | None:
         """Read a file of arrays; None where it is missing, damaged, or of another run."""
         try:
-            header, _, content = (self.folder / (name + _ENDING)).read_bytes().partition(b"\n")
+            header, _, content = self._path(name).read_bytes().partition(b"\n")
             intact = json.loads(header) == {"run": self._mark, "sha256": _checksum(content)}
         except (OSError, ValueError):
             return None
@@ -131,12 +131,12 @@ class Checkpoint:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return dict(arrays)
 
-    def save(self, position: Position, new_draws: Arrays, since: int) -> None:
-        """Write where a sampler is, and the draws of the steps after the first `since`."""
+    def save(self, done: int, state: Sequence[np.ndarray], new_draws: Arrays, since: int) -> None:
+        """Write the state of a sampler, and its draws of the steps after the first `since`, if there are any."""
         # The draws come first: a state without them is of no use, and draws beyond the last state do no harm.
         if new_draws:
-            self.write(f"draws-{since:09}-{position.done:09}", new_draws)
-        self.write(f"state-{position.done:09}", {f"{place:04}": value for place, value in enumerate(position.state)})
+            self.write(f"draws-{since:09}-{done:09}", new_draws)
+        self.write(f"state-{done:09}", {f"{place:04}": value for place, value in enumerate(state)})
         for name in self._names("state")[:-_STATES_KEPT]:
             self._path(name).unlink()
 
@@ -199,13 +199,12 @@ def check_folder(folder: Path, *, resume: bool) -> None:
     InputError
         If an unfinished run lies there that was not to go on, or things that are no checkpoints.
     """
-    if not folder.parent.is_dir():
-        raise _fault(folder, f"there is no folder {folder.parent}", "Make it first, or name another one")
     if not folder.exists():
         return
-    if not folder.is_dir() or not ((folder / _RUN).exists() or not any(folder.iterdir())):
+    is_run = (folder / _RUN).exists()
+    if not folder.is_dir() or not (is_run or {*folder.iterdir()} <= {*_ours(folder)}):
         raise _fault(folder, "it is no folder of checkpoints", "Name another one")
-    if (folder / _RUN).exists() and not resume:
+    if is_run and not resume:
         way_out = "Go on with it (resume=True, --resume), or delete the folder to begin anew"
         raise _fault(folder, "an earlier run lies there", way_out)
 
@@ -223,8 +222,11 @@ def begin_or_resume(folder: Path, run: Mapping[str, Any], every: float, *, resum
     Raises
     ------
     InputError
-        As in `check_folder`, and if the folder holds another run; the message says in what it differs.
+        As in `check_folder`, if the folder cannot be made, and if it holds another run; the message says in what that
+        differs.
     """
+    if not folder.parent.is_dir():
+        raise _fault(folder, f"there is no folder {folder.parent}", "Make it first, or name another one")
     check_folder(folder, resume=resume)
     checkpoint = Checkpoint(folder, run, every)
     checkpoint.check()
@@ -234,10 +236,15 @@ def begin_or_resume(folder: Path, run: Mapping[str, Any], every: float, *, resum
 def remove(folder: Path) -> None:
     """Delete a folder of checkpoints; what else may lie in it stays."""
     # The name of the run goes last: until then the folder is known for what it is.
-    for path in (*folder.glob(f"*{_ENDING}"), *folder.glob(f".*{_ENDING}"), folder / _RUN):
+    for path in _ours(folder):
         path.unlink(missing_ok=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
+
+
+def _ours(folder: Path) -> list[Path]:
+    """Files of checkpoints, among them those whose writing was cut short; last the one that names the run."""
+    return [path for pattern in (f"*{_ENDING}", ".run.*.json", _RUN) for path in folder.glob(pattern)]
 
 
 def _checksum(content: bytes | memoryview) -> str:

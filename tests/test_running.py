@@ -15,7 +15,7 @@ from monte_carlo import standard_error
 from test_hmc import SCALES, Gaussian
 
 import bayes_irsl as bi
-from bayes_irsl.checkpoints import Checkpoint, Position, check_folder, remove
+from bayes_irsl.checkpoints import Checkpoint, begin_or_resume, check_folder, remove
 from bayes_irsl.engines import whitened
 from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.hmc import HMC
@@ -188,7 +188,7 @@ def test_a_file_of_another_run_is_not_read(kept: Checkpoint) -> None:
 
 
 def test_another_run_is_refused_with_what_differs(kept: Checkpoint) -> None:
-    kept.save(Position(1, [np.zeros(1)], []), {}, 0)
+    kept.save(1, [np.zeros(1)], {}, 0)
     kept.check()
     with pytest.raises(bi.InputError) as told:
         Checkpoint(kept.folder, {"seed": 2, "data": "abc", "groups": ["family"]}).check()
@@ -207,9 +207,19 @@ def test_a_folder_of_other_things_is_neither_used_nor_deleted(tmp_path: Path) ->
         with pytest.raises(bi.InputError, match=r"it is no folder of checkpoints\. Name another one"):
             check_folder(folder, resume=resume)
     with pytest.raises(bi.InputError, match="there is no folder"):
-        check_folder(tmp_path / "none" / "run", resume=False)
+        begin_or_resume(tmp_path / "none" / "run", RUN, 0.0, resume=False)
     remove(folder)
     assert (folder / "thesis.tex").exists()
+
+
+def test_what_a_kill_left_of_a_file_is_in_nobodys_way(kept: Checkpoint) -> None:
+    kept.folder.mkdir()
+    for name in (".run.1234.json", ".state-000000001.1234.arrays"):
+        (kept.folder / name).touch()
+    check_folder(kept.folder, resume=False)
+    assert kept.latest(WARMUP) is None
+    remove(kept.folder)
+    assert not kept.folder.exists()
 
 
 def test_an_earlier_run_is_neither_used_nor_lost_unasked(kept: Checkpoint) -> None:

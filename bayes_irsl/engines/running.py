@@ -214,7 +214,7 @@ class _Keeper:
         if self._checkpoint is None or at.done == self._last.done:
             return
         new = _joined(at.draws[len(self._last.draws) :])
-        self._checkpoint.save(at, new, since=max(self._last.done, self._warmup))
+        self._checkpoint.save(at.done, at.state, new, since=max(self._last.done, self._warmup))
         self._last, self._time = at, time.monotonic()
 
 
