@@ -5,10 +5,13 @@ is decided within a trajectory, so a step costs hardly more than its gradients. 
 every coordinate are learnt in the warm-up from all chains at once: the step size by dual averaging of the acceptance
 (Hoffman and Gelman 2014), the length by following the gradient of the expected squared change of the squared norm
 (ChEES; Hoffman, Radul and Sountsov 2021), the scales from the spread of the draws.
+
+Chains are spread over devices; only sums over them cross from one to another, and in the warm-up alone.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,12 +19,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jax.sharding import Mesh
+from jaxtyping import Array, Float, Int
 
 from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.running import ALONE, MOST, Running, Steps, taken
-from bayes_irsl.engines.whitened import coordinates_of, draws_of
+from bayes_irsl.engines.whitened import coordinates_of, draws_of, mesh_of, spread
 from irsl_models import Design, Model
 
 _MOST_STEPS = 1000
@@ -125,6 +129,7 @@ class HMC:
     ) -> dict[str, np.ndarray]:
         """Draw whitened coordinates: ``z`` and what is recorded of every draw, dimensions (chain, draw, ...)."""
         start_key, run_key = jax.random.split(key)
+        mesh = mesh_of(_devices(self.chains))
 
         def begin() -> Any:
             z = jax.random.normal(start_key, (self.chains, coordinates.size))
@@ -132,12 +137,18 @@ class HMC:
 
         def advance(state: State, first: int, count: int) -> Any:
             jitter, adapting = _halton(first, MOST), first < self.warmup
-            return _advance(
-                coordinates, adapting, self.target_accept, self.warmup, place, state, run_key, first, count, jitter
-            )
+            return _advance(coordinates, self, mesh, adapting, place, state, run_key, first, count, jitter)
 
         _, record = running.run(Steps(self.warmup, self.draws, begin, advance))
         return {name: np.moveaxis(value, 0, 1) for name, value in record.items()}
+
+
+def _devices(chains: int) -> int:
+    """As many devices as can have equally many chains, and a core each."""
+    most = min(jax.local_device_count(), chains)
+    if jax.default_backend() == "cpu":
+        most = min(most, os.cpu_count() or 1)
+    return max(number for number in range(1, most + 1) if chains % number == 0)
 
 
 def _halton(first: int, count: int) -> Array:
@@ -169,12 +180,12 @@ def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
     return Chains(z, gradient, potential), tuning
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _advance(
     coordinates: Coordinates,
+    engine: HMC,
+    mesh: Mesh,
     adapting: bool,
-    target: float,
-    warmup: int,
     place: Place,
     state: State,
     key: Array,
@@ -183,40 +194,81 @@ def _advance(
     jitter: Float[Array, " step"],
 ) -> tuple[State, dict[str, Array]]:
     """Take some steps after the first ones."""
+
+    def chains(
+        place: Place,
+        chains: Chains,
+        tuning: Tuning,
+        numbers: Array,
+        key: Array,
+        first: Array,
+        count: Array,
+        jitter: Array,
+    ) -> tuple[Chains, Tuning, dict[str, Array]]:
+        def step(state: State, index: Array) -> tuple[State, dict[str, Array]]:
+            share, now = jitter[index - first], jax.random.fold_in(key, index)
+            return _step(coordinates, engine, adapting, place, state, numbers, now, share, index + 1)
+
+        (chains, tuning), record = taken(step, (chains, tuning), first, count)
+        return chains, tuning, record
+
+    one, many, record = spread(), spread("chain"), spread(None, "chain")
+    by_device = jax.shard_map(
+        chains,
+        mesh=mesh,
+        in_specs=(one, many, one, many, one, one, one, one),
+        out_specs=(many, one, record),
+        check_vma=False,
+    )
+    moved, tuning, kept = by_device(
+        place, *state, jnp.arange(engine.chains), key, jnp.asarray(first), jnp.asarray(count), jitter
+    )
+    return (moved, tuning), kept
+
+
+def _step(
+    coordinates: Coordinates,
+    engine: HMC,
+    adapting: bool,
+    place: Place,
+    state: State,
+    numbers: Int[Array, " chain"],
+    key: Array,
+    share: Array,
+    done: Array,
+) -> tuple[State, dict[str, Array]]:
+    """Take one step of the chains of a device: `share` of the largest length, step number `done`."""
+    now, tuning = state
     energy = jax.vmap(jax.value_and_grad(partial(coordinates.potential, place)))
     slope = jax.vmap(jax.grad(partial(coordinates.potential, place)))
-
-    rescaled_after = jnp.round(jnp.asarray(_SCALINGS) * warmup)
-
-    def step(state: State, index: Array) -> tuple[State, dict[str, Array]]:
-        now, tuning = state
-        momentum_key, accept_key = jax.random.split(jax.random.fold_in(key, index))
-        size = jnp.exp(tuning.log_step if adapting else tuning.log_step_mean)
-        length = jitter[index - first] * jnp.exp(tuning.log_length)
-        n_steps = jnp.clip(jnp.ceil(length / size), 1, _MOST_STEPS).astype(int)
-        momentum = jax.random.normal(momentum_key, now.z.shape)
-        ahead, last = _trajectory(energy, slope, now, momentum, size * tuning.scale, n_steps)
-        before = now.potential + 0.5 * jnp.square(momentum).sum(1)
-        error = ahead.potential + 0.5 * jnp.square(last).sum(1) - before
-        error = jnp.where(jnp.isnan(error), jnp.inf, error)
-        acceptance = jnp.exp(jnp.minimum(0.0, -error))
-        accepted = jax.random.uniform(accept_key, acceptance.shape) < acceptance
-        then: Chains = jax.tree.map(
-            lambda new, old: jnp.where(accepted.reshape(-1, *(1,) * (new.ndim - 1)), new, old), ahead, now
-        )
-        if adapting:
-            tuning = _learn(tuning, target, now, ahead, then, last, acceptance, length)
-            tuning = jax.lax.cond((rescaled_after == index + 1).any(), _rescaled, lambda kept: kept, tuning)
-        record = {
-            "z": then.z,
-            "n_steps": jnp.broadcast_to(n_steps, acceptance.shape),
-            "diverging": error > _DIVERGENT,
-            "acceptance_rate": acceptance,
-            "energy": before,
-        }
-        return (then, tuning), record
-
-    return taken(step, state, first, count)
+    # A key for each chain: what it draws does not depend on the devices.
+    keys = jax.vmap(partial(jax.random.fold_in, key))(numbers)
+    momentum_keys, accept_keys = jnp.moveaxis(jax.vmap(jax.random.split)(keys), 1, 0)
+    momentum = jax.vmap(lambda key: jax.random.normal(key, now.z.shape[1:]))(momentum_keys)
+    size = jnp.exp(tuning.log_step if adapting else tuning.log_step_mean)
+    length = share * jnp.exp(tuning.log_length)
+    n_steps = jnp.clip(jnp.ceil(length / size), 1, _MOST_STEPS).astype(int)
+    ahead, last = _trajectory(energy, slope, now, momentum, size * tuning.scale, n_steps)
+    before = now.potential + 0.5 * jnp.square(momentum).sum(1)
+    error = ahead.potential + 0.5 * jnp.square(last).sum(1) - before
+    error = jnp.where(jnp.isnan(error), jnp.inf, error)
+    acceptance = jnp.exp(jnp.minimum(0.0, -error))
+    accepted = jax.vmap(jax.random.uniform)(accept_keys) < acceptance
+    then: Chains = jax.tree.map(
+        lambda new, old: jnp.where(accepted.reshape(-1, *(1,) * (new.ndim - 1)), new, old), ahead, now
+    )
+    if adapting:
+        tuning = _learn(tuning, engine.target_accept, now, ahead, then, last, acceptance, length)
+        rescaled_after = jnp.round(jnp.asarray(_SCALINGS) * engine.warmup)
+        tuning = jax.lax.cond((rescaled_after == done).any(), _rescaled, lambda kept: kept, tuning)
+    record = {
+        "z": then.z,
+        "n_steps": jnp.broadcast_to(n_steps, acceptance.shape),
+        "diverging": error > _DIVERGENT,
+        "acceptance_rate": acceptance,
+        "energy": before,
+    }
+    return (then, tuning), record
 
 
 def _trajectory(
@@ -247,20 +299,21 @@ def _learn(
     length: Array,
 ) -> Tuning:
     """Take in one step of all chains."""
-    count = tuning.steps + 1.0
+    count, chains = tuning.steps + 1.0, _over_chains(jnp.ones_like(acceptance))
     # The harmonic mean heeds the chain that fares worst.
-    rate = 1.0 / jnp.mean(1.0 / jnp.maximum(acceptance, 1e-3))
+    rate = chains / _over_chains(1.0 / jnp.maximum(acceptance, 1e-3))
     error_sum = tuning.error_sum + (target - rate - tuning.error_sum) / (count + 10.0)
     log_step = tuning.log_step_centre - jnp.sqrt(count) / 0.05 * error_sum
     weight = count**-0.75
     log_step_mean = weight * log_step + (1.0 - weight) * tuning.log_step_mean
     # Positions in units of their scales, around the mean of all chains.
     from_here, to_there = now.z / tuning.scale, ahead.z / tuning.scale
-    here, there = from_here - from_here.mean(0), to_there - to_there.mean(0)
+    here, there = from_here - _over_chains(from_here) / chains, to_there - _over_chains(to_there) / chains
     gained = jnp.square(there).sum(1) - jnp.square(here).sum(1)
     pull = length * gained * (there * momentum).sum(1)
     good = jnp.isfinite(pull) & (acceptance > 1e-3)
-    slope = jnp.where(good, acceptance * pull, 0.0).sum() / jnp.maximum(jnp.where(good, acceptance, 0.0).sum(), 1e-3)
+    pulled, weighed = (_over_chains(jnp.where(good, part, 0.0)) for part in (acceptance * pull, acceptance))
+    slope = pulled / jnp.maximum(weighed, 1e-3)
     slope_mean = 0.9 * tuning.slope_mean + 0.1 * slope
     slope_square = 0.95 * tuning.slope_square + 0.05 * slope**2
     move = 0.025 * slope_mean / jnp.sqrt(jnp.maximum(slope_square, 1e-30))
@@ -272,10 +325,16 @@ def _learn(
         log_length=tuning.log_length + jnp.clip(move, -0.35, 0.35),
         slope_mean=slope_mean,
         slope_square=slope_square,
-        mean=tuning.mean + then.z.sum(0),
-        square=tuning.square + jnp.square(then.z).sum(0),
-        seen=tuning.seen + then.z.shape[0],
+        mean=tuning.mean + _over_chains(then.z),
+        square=tuning.square + _over_chains(jnp.square(then.z)),
+        seen=tuning.seen + chains,
     )
+
+
+def _over_chains(values: Float[Array, "chain ..."]) -> Float[Array, "..."]:
+    """Sum over the chains of all devices."""
+    total: Array = jax.lax.psum(values.sum(0), "chain")
+    return total
 
 
 def _rescaled(tuning: Tuning) -> Tuning:

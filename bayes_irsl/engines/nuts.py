@@ -9,14 +9,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array
 from numpyro.infer.hmc import HMCState, hmc
 
 from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.running import ALONE, Running, Steps, taken
-from bayes_irsl.engines.whitened import coordinates_of, draws_of
+from bayes_irsl.engines.whitened import coordinates_of, draws_of, mesh_of, spread
 from irsl_models import Design, Model
 
 _RECORD = {
@@ -88,8 +88,9 @@ class NUTS:
     ) -> dict[str, np.ndarray]:
         """Draw whitened coordinates: ``z`` and what is recorded of every draw, dimensions (chain, draw, ...)."""
         start_key, run_key = jax.random.split(key)
-        mesh = _mesh(self.chains)
-        place = jax.device_put(place, NamedSharding(mesh, _spread()))
+        # One device for each chain where there are as many, else one for all.
+        mesh = mesh_of(self.chains if jax.local_device_count() >= self.chains else 1)
+        place = jax.device_put(place, NamedSharding(mesh, spread()))
 
         def begin() -> HMCState:
             # As far apart as the posterior is wide: were there several modes, chains should find them.
@@ -103,17 +104,6 @@ class NUTS:
 
         _, record = running.run(Steps(self.warmup, self.draws, begin, advance))
         return {name: np.moveaxis(value, 0, 1) for name, value in record.items()}
-
-
-def _mesh(chains: int) -> Mesh:
-    """One device for each chain where there are as many, else one device for all."""
-    devices = jax.local_devices()
-    return Mesh(np.array(devices[:chains] if len(devices) >= chains else devices[:1]), ("chain",))
-
-
-def _spread(*axes: str | None) -> PartitionSpec:
-    """Which axes of an array are spread over devices."""
-    return PartitionSpec(*axes)  # type: ignore[no-untyped-call]
 
 
 def _kernel(coordinates: Coordinates, engine: NUTS, place: Place, z: Array, key: Array) -> tuple[HMCState, Any]:
@@ -155,7 +145,7 @@ def _advance(
 
         return taken(step, state, 0, count)
 
-    one, many, record = _spread(), _spread("chain"), _spread(None, "chain")
-    spread = jax.shard_map(chains, mesh=mesh, in_specs=(one, many, one), out_specs=(many, record), check_vma=False)
-    result: tuple[HMCState, dict[str, Array]] = spread(place, state, jnp.asarray(count))
+    one, many, record = spread(), spread("chain"), spread(None, "chain")
+    by_device = jax.shard_map(chains, mesh=mesh, in_specs=(one, many, one), out_specs=(many, record), check_vma=False)
+    result: tuple[HMCState, dict[str, Array]] = by_device(place, state, jnp.asarray(count))
     return result

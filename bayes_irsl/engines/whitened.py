@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, PartitionSpec
 
 from bayes_irsl.engines.base import Draws
 from bayes_irsl.engines.coordinates import Coordinates, Place, find
@@ -24,6 +25,16 @@ def coordinates_of(model: Model, design: Design, seed: int, running: Running) ->
     shares = {name: jnp.asarray(value) for name, value in kept.get("shares", {}).items()}
     whitening = Whitening(**{name: jnp.asarray(value) for name, value in kept["whitening"].items()})
     return Coordinates(model, shapes), Place(design, shares, whitening)
+
+
+def mesh_of(devices: int) -> Mesh:
+    """Devices over which chains are spread."""
+    return Mesh(np.array(jax.local_devices()[:devices]), ("chain",))
+
+
+def spread(*axes: str | None) -> PartitionSpec:
+    """Which axes of an array are spread over devices."""
+    return PartitionSpec(*axes)  # type: ignore[no-untyped-call]
 
 
 def draws_of(coordinates: Coordinates, place: Place, drawn: Mapping[str, np.ndarray]) -> Draws:
