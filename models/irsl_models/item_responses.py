@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
+from numpyro import validation_enabled
 from numpyro.distributions import constraints
 
 from irsl_models.curves import Items, logit_mean
@@ -84,9 +85,10 @@ class ItemResponses(dist.Distribution):  # type: ignore[misc]
         return density if self.design.present is None else jnp.where(self.design.present, density, 0.0)
 
     def log_prob(self, value: Array) -> Float[Array, ""]:
-        """Log density of all responses."""
+        """Log density of all responses, which are taken to be possible ones: at every step a check costs its part."""
         if not self.design.rows:
-            return self.pointwise(value).sum()
+            with validation_enabled(False):
+                return self.pointwise(value).sum()
         n_items = self.items.threshold.shape[0]
         data = {"value": value, **self.law.given(self.design)}
         if self.design.present is not None:
@@ -102,18 +104,26 @@ def _at(tree: Tree, item: Array) -> Tree:
     return jax.tree.map(lambda values: values[item], tree)
 
 
+def _product(left: Array, right: Array) -> Array:
+    return jnp.matmul(left, right, precision="highest")
+
+
 def _fused(response: Callable[..., dist.Distribution], columns: Array | None) -> Callable[..., Array]:
     """Log density of a laid-out table as a function whose value and gradient are computed together."""
 
     def of_block(ability: Array, per_item: tuple[Items, Mapping[str, Array]], data: Mapping[str, Array]) -> Array:
-        items, parameters = per_item
-        placed = ability if columns is None else ability @ columns
+        height, n_items = data["value"].shape
+        across, down = jnp.ones((n_items, 1), ability.dtype), jnp.ones((1, height), ability.dtype)
+        # Spread by products with ones: the way back is a product as well, and reads what is differentiated once,
+        # where a sum over a broadcast would compute it again for every parameter.
+        items, parameters = jax.tree.map(lambda values: _product(down.T, values[None]), per_item)
+        placed = _product(ability, across.T if columns is None else columns)
         shown = {name: column for name, column in data.items() if name not in ("value", "present")}
-        density = response(logit_mean(items, placed), **parameters, **shown).log_prob(data["value"])
+        with validation_enabled(False):
+            density = response(logit_mean(items, placed), **parameters, **shown).log_prob(data["value"])
         if "present" in data:
             density = jnp.where(data["present"], density, 0.0)
-        total: Array = density.sum()
-        return total
+        return _product(down, _product(density, across))[0, 0]
 
     def both(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, tuple[Array, Tree]]:
         n_lms, n_items = data["value"].shape
