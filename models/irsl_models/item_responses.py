@@ -2,7 +2,11 @@ r"""All responses of a table as one distribution, whose density and gradient are
 
 A table that is at least a quarter full is laid out row by row, one row for each LM. The density is then
 summed a few rows at a time, and the gradient of a block of rows is taken while its cells are at hand: nothing of
-the size of the table is ever written. Other tables go cell by cell.
+the size of the table is ever written. Other tables go by blocks of cells; their slopes are written, and summed
+after the last block.
+
+Cells are computed in the type of their responses, sums are taken in the type of the parameters. Where JAX runs in
+double precision, a design with columns in single precision has its cells computed in single precision.
 """
 
 from __future__ import annotations
@@ -136,7 +140,7 @@ def _slopes(
     logit, back = jax.vjp(lambda ability, items: logit_mean(items, place(ability)), ability, items)
     found, slope = jax.vjp(density, logit, parameters)
     # Several sums read these, and each would compute them anew.
-    by_logit, by_parameter = jax.lax.optimization_barrier(slope(jnp.ones_like(found)))  # type: ignore[no-untyped-call]
+    by_logit, by_parameter = _barrier(slope(jnp.ones_like(found)))
     by_ability, by_items = back(by_logit)
     return found, (by_ability, (by_items, by_parameter))
 
@@ -182,35 +186,44 @@ def _by_cells(response: Callable[..., dist.Distribution]) -> Callable[..., tuple
     """Value and gradient of cells on their own, which say where they are: `lm`, `item` and `column` of the ability."""
 
     def of_cells(size: int, ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, Tree]:
+        kind, wide = _kind(data, ability.dtype), ability.dtype
+        abilities, of_item = jax.tree.map(lambda values: values.astype(kind), (ability, per_item))
+
         def step(total: Array, block: dict[str, Array]) -> tuple[Array, Tree]:
             lm, item, column = (block.pop(name) for name in _WHERE)
-            placed, own = ability[lm, column], _at(per_item, item)
+            # Fetched before they are used, or else arithmetic goes cell by cell as well.
+            placed, own = _barrier((abilities[lm, column], _at(of_item, item)))
             found, slopes = _slopes(response, lambda at: at, placed, own, block)
             return total + found.sum(), slopes
 
         blocks = {name: column.reshape(-1, size) for name, column in data.items()}
-        total, slopes = jax.lax.scan(step, jnp.zeros((), ability.dtype), blocks)
+        total, slopes = jax.lax.scan(step, jnp.zeros((), wide), blocks)
         return total, jax.tree.map(jnp.ravel, slopes)
 
     def both(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, Tree]:
         count = len(data["value"])
-        size = min(count, _BLOCK)
+        size = max(1, min(count, _BLOCK))
         whole = count // size * size
         total, slopes = of_cells(size, ability, per_item, _cut(data, 0, whole))
         if whole < count:
             more, last = of_cells(count - whole, ability, per_item, _cut(data, whole, count))
             total, slopes = total + more, jax.tree.map(lambda *parts: jnp.concatenate(parts), slopes, last)
+        by_cell, by_own = jax.tree.map(lambda slope: slope.astype(ability.dtype), slopes)
         lm, item, column = (data[name] for name in _WHERE)
-        by_lm, by_item = slopes
-        leaves, kind = jax.tree.flatten(by_item)
-        sums = jnp.zeros((len(per_item[0].threshold), len(leaves)), ability.dtype).at[item].add(jnp.stack(leaves, 1))
-        return total, (jnp.zeros_like(ability).at[lm, column].add(by_lm), jax.tree.unflatten(kind, list(sums.T)))
+        by_lm = jnp.zeros_like(ability).at[lm, column].add(by_cell)
+        by_item = jax.tree.map(lambda values, slope: jnp.zeros_like(values).at[item].add(slope), per_item, by_own)
+        return total, (by_lm, by_item)
 
     return both
 
 
 def _cut(data: Mapping[str, Array], begin: int, end: int) -> dict[str, Array]:
     return {name: column[begin:end] for name, column in data.items()}
+
+
+def _barrier(values: Tree) -> Tree:
+    """Have XLA write these down before anything is made of them."""
+    return jax.lax.optimization_barrier(values)  # type: ignore[no-untyped-call]
 
 
 def _product(left: Array, right: Array) -> Array:
