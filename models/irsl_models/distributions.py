@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
-from jax.nn import log_sigmoid, sigmoid
+from jax.nn import sigmoid
 from jaxtyping import Array, Float
 from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
@@ -24,6 +24,7 @@ from irsl_models.special import (
     log_gamma,
     log_gamma_excess,
     log_rising,
+    log_sigmoid,
     pieces,
     shift,
 )
@@ -317,17 +318,11 @@ class OrderedBeta(dist.Distribution):  # type: ignore[misc]
         zero, one = value <= 0.0, value >= 1.0
         inside = jnp.where(zero | one, 0.5, value)
         # logistic(u) - logistic(v) = logistic(u) logistic(-v) (1 - exp(v - u)): no difference of near-equal numbers
-        log_inside = (
-            log_sigmoid(self.logit - self.low)
-            + log_sigmoid(self.high - self.logit)
-            + jnp.log(-jnp.expm1(self.low - self.high))
-        )
+        above, below = self.logit - self.low, self.high - self.logit
+        not_zero, not_one = log_sigmoid(above), log_sigmoid(below)
+        log_inside = not_zero + not_one + jnp.log(-jnp.expm1(self.low - self.high))
         density = log_inside + _beta_of(self, inside)
-        return jnp.where(
-            zero,
-            log_sigmoid(self.low - self.logit),
-            jnp.where(one, log_sigmoid(self.logit - self.high), density),
-        )
+        return jnp.where(zero, not_zero - above, jnp.where(one, not_one - below, density))
 
     @property
     def mean(self) -> Float[Array, "*batch"]:

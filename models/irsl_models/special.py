@@ -109,6 +109,18 @@ def log(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 
 
 @jax.custom_jvp
+def log_sigmoid(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    r""":math:`\log\mathrm{logistic}(x)`.
+
+    Examples
+    --------
+    >>> round(float(log_sigmoid(jnp.asarray(0.0))), 4)  # log of one half
+    -0.6931
+    """
+    return jnp.minimum(x, 0.0) - _log1p(jnp.exp(-jnp.abs(x)))
+
+
+@jax.custom_jvp
 def log_gamma(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     r""":math:`\log\Gamma(x)` for x > 0, to the precision of its type.
 
@@ -202,6 +214,7 @@ def _trigamma(x: Array) -> Array:
 
 
 log.defjvps(lambda tangent, _, x: tangent / x)
+log_sigmoid.defjvps(lambda tangent, _, x: jax.nn.sigmoid(-x) * tangent)
 log_gamma.defjvps(lambda tangent, _, x: digamma(x) * tangent)
 digamma.defjvps(lambda tangent, _, x: _trigamma(x) * tangent)
 log_rising.defjvps(lambda tangent, _, x, n: digamma_rise(x, n) * tangent, None)

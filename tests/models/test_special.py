@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from irsl_models.special import digamma, digamma_rise, log, log_gamma, log_gamma_excess, log_rising, shift
+from irsl_models.special import digamma, digamma_rise, log, log_gamma, log_gamma_excess, log_rising, log_sigmoid, shift
 
 POINTS = np.unique(np.concatenate([np.geomspace(1e-30, 1e8, 400), np.linspace(0.01, 20.0, 400), [1.0, 2.0, 8.0]]))
 
@@ -85,6 +85,15 @@ def test_log() -> None:
         slope = np.asarray(jax.vmap(jax.grad(log))(jnp.asarray(near)))
     np.testing.assert_allclose(found, np.log(points), rtol=3e-16)
     np.testing.assert_allclose(slope, 1.0 / near, rtol=1e-15)
+
+
+def test_log_of_the_logistic() -> None:
+    points = np.concatenate([-np.geomspace(1e-20, 700.0, 300), [0.0], np.geomspace(1e-20, 700.0, 300)])
+    with jax.enable_x64(True):
+        found = np.asarray(log_sigmoid(jnp.asarray(points)))
+        slope = np.asarray(jax.vmap(jax.grad(log_sigmoid))(jnp.asarray(points)))
+    np.testing.assert_allclose(found, scipy.special.log_expit(points), rtol=4e-16)
+    np.testing.assert_allclose(slope, scipy.special.expit(-points), rtol=1e-15)
 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [(np.float64, 1e-14), (np.float32, 4e-6)])
