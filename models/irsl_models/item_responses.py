@@ -95,20 +95,20 @@ class ItemResponses(dist.Distribution):  # type: ignore[misc]
         """Log density of all responses, which are taken to be possible ones: at every step a check costs its part."""
         design, n_columns = self.design, self.ability.shape[1]
         data = {"value": value, **self.law.given(design)}
-        per_item = self.items, dict(self.law.parameters)
-        if not design.rows:
-            where = {"lm": design.lm, "item": design.item, "column": jnp.zeros_like(design.item)}
+        if design.rows:
+            if design.present is not None:
+                data["present"] = design.present
+            data = {name: column.reshape(-1, design.n_items) for name, column in data.items()}
+            columns = jnp.ones((1, design.n_items))
             if n_columns > 1:
-                where["column"] = design.benchmark[design.item]
-            return _fused(_by_cells(self.law.response))(self.ability, per_item, data | where)
-        if design.present is not None:
-            data["present"] = design.present
-        n_items = self.items.threshold.shape[0]
-        columns = jnp.ones((1, n_items))
-        if n_columns > 1:
-            columns = jax.nn.one_hot(design.benchmark, n_columns).T
-        laid_out = {name: column.reshape(-1, n_items) for name, column in data.items()}
-        return _fused(_by_rows(self.law.response, columns))(self.ability, per_item, laid_out)
+                columns = jax.nn.one_hot(design.benchmark, n_columns).T
+            both = _by_rows(self.law.response, columns)
+        else:
+            column = design.benchmark[design.item] if n_columns > 1 else jnp.zeros_like(design.item)
+            data |= dict(zip(_WHERE, (design.lm, design.item, column), strict=True))
+            both = _by_cells(self.law.response)
+        per_item = self.items, dict(self.law.parameters)
+        return _fused(both)(*jax.tree.map(jnp.asarray, (self.ability, per_item, data)))
 
 
 def _kind(data: Mapping[str, Array], otherwise: Any) -> Any:
