@@ -91,7 +91,8 @@ def _beta_terms(log_value: Array, log_rest: Array, logit: Array, precision: Arra
         + 0.5 * (log_first + log_second)
         - (log_value + log_rest + at_first.tail + at_second.tail)
         + excess
-        + log(at_first.ratio * at_second.ratio)
+        # Apart, because where the precision is small both may be so small that their product is no number any more.
+        + (log(at_first.ratio) + log(at_second.ratio))
     )
     return density, first * down * (pull - push), up * pull + down * push
 

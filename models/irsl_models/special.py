@@ -37,7 +37,7 @@ class Pieces(NamedTuple):
         \log\Gamma(x) = (x - \tfrac12)\log z - z + \tfrac12\log 2\pi + \text{tail} - \log\text{ratio},
         \qquad \psi(x) = \log z - \text{lag}
 
-    Those who want several gamma functions at once take logs and divisions together.
+    Those who want both functions, or several that share a log, take it once.
 
     Parameters
     ----------
