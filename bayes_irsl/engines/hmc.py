@@ -331,8 +331,8 @@ def _learn(
     )
 
 
-def _over_chains(values: Float[Array, "chain ..."]) -> Float[Array, "..."]:
-    """Sum over the chains of all devices."""
+def _over_chains(values: Array) -> Array:
+    """Sum over the chains of all devices, which lie along the first dimension."""
     total: Array = jax.lax.psum(values.sum(0), "chain")
     return total
 

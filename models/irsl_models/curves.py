@@ -26,6 +26,7 @@ from numpyro.distributions import Distribution
 
 from irsl_models.design import Design
 from irsl_models.pooling import pooled
+from irsl_models.special import log_sigmoid
 
 __all__ = ["CURVES", "one_pl", "three_pl", "two_pl"]
 
@@ -171,4 +172,4 @@ def logit_mean(items: Items, ability: Float[Array, "*cell"]) -> Float[Array, "*c
         return core
     floor = items.lower
     log_floor = jnp.log(jnp.where(floor > 0, floor, 1.0))
-    return jnp.where(floor > 0, jnp.logaddexp(log_floor, core) - jnp.log1p(-floor), core)
+    return jnp.where(floor > 0, log_floor - log_sigmoid(log_floor - core) - jnp.log1p(-floor), core)

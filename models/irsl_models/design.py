@@ -116,7 +116,8 @@ class Design:
     score : Float[Array, " cell"] or None
         Responses in [0, 1]; None when they are to be drawn or are counts.
     log_score, log_rest : Float[Array, " cell"] or None
-        Logs of score and of 1 - score, taken once; 0 at exact zeros and ones.
+        Logs of score and of 1 - score, taken once; anything finite at exact zeros and ones. The density of a cell
+        is computed in the type of its columns, so that single precision here makes it fast.
     successes, trials : Int[Array, " cell"] or None
         Counts; ``trials`` stays when the successes are to be drawn.
     log_choose : Float[Array, " cell"] or None

@@ -12,40 +12,89 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
-from jax.nn import log_sigmoid, sigmoid
+from jax.nn import sigmoid
 from jaxtyping import Array, Float
 from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 from numpyro.util import is_prng_key
 
-from irsl_models.special import digamma, digamma_rise, log_gamma, log_rising
+from irsl_models.special import (
+    digamma_rise,
+    log,
+    log_gamma,
+    log_gamma_excess,
+    log_rising,
+    log_sigmoid,
+    pieces,
+    shift,
+)
 
 _PARAMETERS = {"logit": constraints.real, "precision": constraints.positive}
+
+
+@jax.custom_jvp
+def _sides(logit: Array) -> tuple[Array, Array]:
+    r""":math:`(\mu, 1 - \mu)`, both to the last digit, from one exponential."""
+    small = jnp.exp(-jnp.abs(logit))
+    large = 1.0 / (1.0 + small)
+    small = small * large
+    up = logit > 0
+    return jnp.where(up, large, small), jnp.where(up, small, large)
+
+
+@_sides.defjvp
+def _sides_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    up, down = _sides(*primals)
+    slope = up * down * tangents[0]
+    return (up, down), (slope, -slope)
 
 
 def _shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
     r""":math:`(\mu\phi, (1-\mu)\phi)`, kept from underflowing to zero, where the density has no gradient."""
     floor = float(np.finfo(logit.dtype).tiny) * 1e6
-    return jnp.maximum(precision * sigmoid(logit), floor), jnp.maximum(precision * sigmoid(-logit), floor)
+    up, down = _sides(logit)
+    return jnp.maximum(precision * up, floor), jnp.maximum(precision * down, floor)
 
 
 @jax.custom_jvp
-def _log_beta_density(log_value: Array, log_rest: Array, logit: Array, precision: Array, log_gamma_sum: Array) -> Array:
-    """Density from the logs of the response and of what it lacks to 1; `log_gamma_sum` is that of the precision."""
-    first, second = _shapes(logit, precision)
-    return (first - 1.0) * log_value + (second - 1.0) * log_rest - log_gamma(first) - log_gamma(second) + log_gamma_sum
+def _log_beta_density(log_value: Array, log_rest: Array, logit: Array, precision: Array) -> Array:
+    """Density from the logs of the response and of what it lacks to 1."""
+    return _beta_terms(log_value, log_rest, logit, precision)[0]
 
 
 @_log_beta_density.defjvp
 def _log_beta_density_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
-    log_value, log_rest, logit, precision, _ = primals
-    _, _, by_logit, by_precision, by_sum = tangents  # the response is data
+    _, _, by_logit, by_precision = tangents  # the response is data
+    density, of_logit, of_precision = _beta_terms(*primals)
+    return density, of_logit * by_logit + of_precision * by_precision
+
+
+def _beta_terms(log_value: Array, log_rest: Array, logit: Array, precision: Array) -> tuple[Array, Array, Array]:
+    """Density, and its derivatives in logit and precision.
+
+    Logs are taken of the shifted shapes over the precision. Those of the precision itself cancel and are left out:
+    where it is large, they would be by far the largest terms, and their rounding the same for all responses.
+    """
     first, second = _shapes(logit, precision)
-    up, down = sigmoid(logit), sigmoid(-logit)
+    up, down = _sides(logit)
+    excess, excess_slope = log_gamma_excess(precision)
+    at_first, at_second = pieces(first), pieces(second)
+    step = shift(logit.dtype) / precision
+    log_first, log_second = log(up + step), log(down + step)
+    surplus, deficit = log_value - log_first, log_rest - log_second
     # Each difference is small where response and mean are close: mu times the whole would cancel.
-    pull, push = log_value - digamma(first), log_rest - digamma(second)
-    slope = first * down * (pull - push) * by_logit + (up * pull + down * push) * by_precision + by_sum
-    return _log_beta_density(*primals), slope
+    pull, push = surplus + at_first.lag + excess_slope, deficit + at_second.lag + excess_slope
+    # Both derivatives want them, and would otherwise take them apart to the last term each.
+    pull, push = jax.lax.optimization_barrier((pull, push))  # type: ignore[no-untyped-call]
+    density = (
+        (first * surplus + second * deficit)
+        + 0.5 * (log_first + log_second)
+        - (log_value + log_rest + at_first.tail + at_second.tail)
+        + excess
+        # Apart, because where the precision is small both may be so small that their product is no number any more.
+        + (log(at_first.ratio) + log(at_second.ratio))
+    )
+    return density, first * down * (pull - push), up * pull + down * push
 
 
 @jax.custom_jvp
@@ -83,9 +132,8 @@ def _beta_of(law: Any, value: Array) -> Array:
     """Density of a response inside (0, 1), from what a distribution was told beforehand where it was."""
     log_value = jnp.log(value) if law.log_score is None else law.log_score
     log_rest = jnp.log1p(-value) if law.log_rest is None else law.log_rest
-    known = log_gamma(law.precision) if law.log_gamma_precision is None else law.log_gamma_precision
     # The rule of the derivative wants one shape.
-    density: Array = _log_beta_density(*jnp.broadcast_arrays(log_value, log_rest, law.logit, law.precision, known))
+    density: Array = _log_beta_density(*jnp.broadcast_arrays(log_value, log_rest, law.logit, law.precision))
     return density
 
 
@@ -101,8 +149,6 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc]
     log_score, log_rest : array, optional
         Logs of the responses whose density will be asked for, and of what they lack to 1, if they are known better
         or were taken before.
-    log_gamma_precision : array, optional
-        :math:`\log\Gamma(\phi)`, if it was taken before.
 
     Examples
     --------
@@ -116,7 +162,7 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc]
     arg_constraints = _PARAMETERS
     support = constraints.open_interval(0.0, 1.0)
     reparametrized_params = ("logit", "precision")
-    pytree_data_fields = ("logit", "precision", "log_score", "log_rest", "log_gamma_precision")
+    pytree_data_fields = ("logit", "precision", "log_score", "log_rest")
 
     def __init__(
         self,
@@ -124,12 +170,11 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc]
         precision: Array,
         log_score: Array | None = None,
         log_rest: Array | None = None,
-        log_gamma_precision: Array | None = None,
         *,
         validate_args: bool | None = None,
     ) -> None:
         self.logit, self.precision = jnp.broadcast_arrays(logit, precision)
-        self.log_score, self.log_rest, self.log_gamma_precision = log_score, log_rest, log_gamma_precision
+        self.log_score, self.log_rest = log_score, log_rest
         super().__init__(batch_shape=jnp.shape(self.logit), validate_args=validate_args)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
@@ -226,7 +271,7 @@ class OrderedBeta(dist.Distribution):  # type: ignore[misc]
         As in `LogitBeta`, of the responses inside.
     low, high : array
         Cutpoints :math:`\ell < h`.
-    log_score, log_rest, log_gamma_precision : array, optional
+    log_score, log_rest : array, optional
         As in `LogitBeta`; anything finite at exact zeros and ones.
 
     References
@@ -251,12 +296,11 @@ class OrderedBeta(dist.Distribution):  # type: ignore[misc]
         high: Array,
         log_score: Array | None = None,
         log_rest: Array | None = None,
-        log_gamma_precision: Array | None = None,
         *,
         validate_args: bool | None = None,
     ) -> None:
         self.logit, self.precision, self.low, self.high = jnp.broadcast_arrays(logit, precision, low, high)
-        self.log_score, self.log_rest, self.log_gamma_precision = log_score, log_rest, log_gamma_precision
+        self.log_score, self.log_rest = log_score, log_rest
         super().__init__(batch_shape=jnp.shape(self.logit), validate_args=validate_args)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
@@ -275,17 +319,11 @@ class OrderedBeta(dist.Distribution):  # type: ignore[misc]
         zero, one = value <= 0.0, value >= 1.0
         inside = jnp.where(zero | one, 0.5, value)
         # logistic(u) - logistic(v) = logistic(u) logistic(-v) (1 - exp(v - u)): no difference of near-equal numbers
-        log_inside = (
-            log_sigmoid(self.logit - self.low)
-            + log_sigmoid(self.high - self.logit)
-            + jnp.log(-jnp.expm1(self.low - self.high))
-        )
+        above, below = self.logit - self.low, self.high - self.logit
+        not_zero, not_one = log_sigmoid(above), log_sigmoid(below)
+        log_inside = not_zero + not_one + jnp.log(-jnp.expm1(self.low - self.high))
         density = log_inside + _beta_of(self, inside)
-        return jnp.where(
-            zero,
-            log_sigmoid(self.low - self.logit),
-            jnp.where(one, log_sigmoid(self.logit - self.high), density),
-        )
+        return jnp.where(zero, not_zero - above, jnp.where(one, not_one - below, density))
 
     @property
     def mean(self) -> Float[Array, "*batch"]:

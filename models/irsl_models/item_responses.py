@@ -2,7 +2,11 @@ r"""All responses of a table as one distribution, whose density and gradient are
 
 A table that is at least a quarter full is laid out row by row, one row for each LM. The density is then
 summed a few rows at a time, and the gradient of a block of rows is taken while its cells are at hand: nothing of
-the size of the table is ever written. Other tables go cell by cell.
+the size of the table is ever written. Other tables go by blocks of cells; their slopes are written, and summed
+after the last block.
+
+Cells are computed in the type of their responses, sums are taken in the type of the parameters. Where JAX runs in
+double precision, a design with columns in single precision has its cells computed in single precision.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
+from numpyro import validation_enabled
 from numpyro.distributions import constraints
 
 from irsl_models.curves import Items, logit_mean
@@ -21,7 +26,10 @@ from irsl_models.design import Design
 from irsl_models.law import Law
 
 # Cells of a block: what it needs stays in the cache of one core, and the loop over blocks costs little.
-_BLOCK = 4096
+_BLOCK = 2048
+
+# What says where a cell on its own is.
+_WHERE = ("lm", "item", "column")
 
 Tree = Any
 
@@ -84,69 +92,154 @@ class ItemResponses(dist.Distribution):  # type: ignore[misc]
         return density if self.design.present is None else jnp.where(self.design.present, density, 0.0)
 
     def log_prob(self, value: Array) -> Float[Array, ""]:
-        """Log density of all responses."""
-        if not self.design.rows:
-            return self.pointwise(value).sum()
-        n_items = self.items.threshold.shape[0]
-        data = {"value": value, **self.law.given(self.design)}
-        if self.design.present is not None:
-            data["present"] = self.design.present
-        laid_out = {name: column.reshape(-1, n_items) for name, column in data.items()}
-        columns = None
-        if self.ability.shape[1] > 1:
-            columns = jax.nn.one_hot(self.design.benchmark, self.ability.shape[1], dtype=self.ability.dtype).T
-        return _fused(self.law.response, columns)(self.ability, (self.items, dict(self.law.parameters)), laid_out)
+        """Log density of all responses, which are taken to be possible ones: at every step a check costs its part."""
+        design, n_columns = self.design, self.ability.shape[1]
+        data = {"value": value, **self.law.given(design)}
+        if design.rows:
+            if design.present is not None:
+                data["present"] = design.present
+            data = {name: column.reshape(-1, design.n_items) for name, column in data.items()}
+            columns = jnp.ones((1, design.n_items))
+            if n_columns > 1:
+                columns = jax.nn.one_hot(design.benchmark, n_columns).T
+            both = _by_rows(self.law.response, columns)
+        else:
+            column = design.benchmark[design.item] if n_columns > 1 else jnp.zeros_like(design.item)
+            data |= dict(zip(_WHERE, (design.lm, design.item, column), strict=True))
+            both = _by_cells(self.law.response)
+        per_item = self.items, dict(self.law.parameters)
+        return _fused(both)(*jax.tree.map(jnp.asarray, (self.ability, per_item, data)))
+
+
+def _kind(data: Mapping[str, Array], otherwise: Any) -> Any:
+    """Type that cells are computed in: that of the responses where they are no whole numbers."""
+    kinds = [column.dtype for column in data.values() if jnp.issubdtype(column.dtype, jnp.floating)]
+    return jnp.result_type(*kinds) if kinds else otherwise
 
 
 def _at(tree: Tree, item: Array) -> Tree:
     return jax.tree.map(lambda values: values[item], tree)
 
 
-def _fused(response: Callable[..., dist.Distribution], columns: Array | None) -> Callable[..., Array]:
-    """Log density of a laid-out table as a function whose value and gradient are computed together."""
+def _slopes(
+    response: Callable[..., dist.Distribution],
+    place: Callable[[Array], Array],
+    ability: Array,
+    per_item: tuple[Items, Mapping[str, Array]],
+    data: Mapping[str, Array],
+) -> tuple[Array, tuple[Array, Tree]]:
+    """Log densities of some cells, with their slopes in ability and in what every cell's item has."""
+    items, parameters = per_item
+    shown = {name: column for name, column in data.items() if name not in ("value", "present")}
 
-    def of_block(ability: Array, per_item: tuple[Items, Mapping[str, Array]], data: Mapping[str, Array]) -> Array:
-        items, parameters = per_item
-        placed = ability if columns is None else ability @ columns
-        shown = {name: column for name, column in data.items() if name not in ("value", "present")}
-        density = response(logit_mean(items, placed), **parameters, **shown).log_prob(data["value"])
-        if "present" in data:
-            density = jnp.where(data["present"], density, 0.0)
-        total: Array = density.sum()
-        return total
+    def density(logit: Array, parameters: Mapping[str, Array]) -> Array:
+        with validation_enabled(False):
+            found: Array = response(logit, **parameters, **shown).log_prob(data["value"])
+        return jnp.where(data["present"], found, 0.0) if "present" in data else found
 
-    def both(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, tuple[Array, Tree]]:
+    logit, back = jax.vjp(lambda ability, items: logit_mean(items, place(ability)), ability, items)
+    found, slope = jax.vjp(density, logit, parameters)
+    # Several sums read these, and each would compute them anew.
+    by_logit, by_parameter = _barrier(slope(jnp.ones_like(found)))
+    by_ability, by_items = back(by_logit)
+    return found, (by_ability, (by_items, by_parameter))
+
+
+def _by_rows(response: Callable[..., dist.Distribution], columns: Array) -> Callable[..., tuple[Array, Tree]]:
+    """Value and gradient of a table laid out by rows; `columns` takes abilities on benchmarks to items."""
+
+    def of_rows(height: int, ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, Tree]:
+        n_items = columns.shape[1]
+        kind, wide = _kind(data, ability.dtype), ability.dtype
+        spread = jax.tree.map(lambda values: jnp.broadcast_to(values.astype(kind), (height, n_items)), per_item)
+        across, ones = columns.astype(kind), jnp.ones((n_items, 1), kind)
+
+        def step(sums: Tree, rows: tuple[Array, Tree]) -> tuple[Tree, Array]:
+            # Products with few columns, because they read what they sum, and a sum would compute it anew.
+            abilities, block = rows
+            found, (by_lm, by_item) = _slopes(response, lambda at: _product(at, across), abilities, spread, block)
+            return jax.tree.map(jnp.add, sums, (_product(found, ones), by_item)), by_lm
+
+        def blocks(values: Array) -> Array:
+            return values.reshape(-1, height, *values.shape[1:])
+
+        start = jax.tree.map(lambda values: jnp.zeros(values.shape, wide), (jnp.zeros((height, 1)), spread))
+        sums, by_lm = jax.lax.scan(step, start, (blocks(ability.astype(kind)), jax.tree.map(blocks, data)))
+        total, by_item = jax.tree.map(lambda values: values.sum(0), sums)
+        return total[0], (by_lm.reshape(ability.shape).astype(wide), by_item)
+
+    def both(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, Tree]:
         n_lms, n_items = data["value"].shape
         height = max(1, min(n_lms, _BLOCK // n_items))
         whole = n_lms // height * height
-
-        def step(carry: tuple[Array, Tree], rows: tuple[Array, Tree]) -> tuple[tuple[Array, Tree], Array]:
-            (total, slope), (abilities, block) = carry, rows
-            value, (by_lm, by_item) = jax.value_and_grad(of_block, (0, 1))(abilities, per_item, block)
-            return (total + value, jax.tree.map(jnp.add, slope, by_item)), by_lm
-
-        def blocks(values: Array) -> Array:
-            return values[:whole].reshape(-1, height, *values.shape[1:])
-
-        start = (jnp.zeros((), ability.dtype), jax.tree.map(jnp.zeros_like, per_item))
-        carry, by_lm = jax.lax.scan(step, start, (blocks(ability), jax.tree.map(blocks, data)))
-        slopes = by_lm.reshape(whole, -1)
+        total, (by_lm, by_item) = of_rows(height, ability[:whole], per_item, _cut(data, 0, whole))
         if whole < n_lms:
-            carry, rest = step(carry, (ability[whole:], jax.tree.map(lambda values: values[whole:], data)))
-            slopes = jnp.concatenate([slopes, rest])
-        return carry[0], (slopes, carry[1])
+            last = of_rows(n_lms - whole, ability[whole:], per_item, _cut(data, whole, n_lms))
+            total, by_item = total + last[0], jax.tree.map(jnp.add, by_item, last[1][1])
+            by_lm = jnp.concatenate([by_lm, last[1][0]])
+        return total, (by_lm, by_item)
+
+    return both
+
+
+def _by_cells(response: Callable[..., dist.Distribution]) -> Callable[..., tuple[Array, Tree]]:
+    """Value and gradient of cells on their own, which say where they are: `lm`, `item` and `column` of the ability."""
+
+    def of_cells(size: int, ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, Tree]:
+        kind, wide = _kind(data, ability.dtype), ability.dtype
+        abilities, of_item = jax.tree.map(lambda values: values.astype(kind), (ability, per_item))
+
+        def step(total: Array, block: dict[str, Array]) -> tuple[Array, Tree]:
+            lm, item, column = (block.pop(name) for name in _WHERE)
+            # Fetched before they are used, or else arithmetic goes cell by cell as well.
+            placed, own = _barrier((abilities[lm, column], _at(of_item, item)))
+            found, slopes = _slopes(response, lambda at: at, placed, own, block)
+            return total + found.sum(), slopes
+
+        blocks = {name: column.reshape(-1, size) for name, column in data.items()}
+        total, slopes = jax.lax.scan(step, jnp.zeros((), wide), blocks)
+        return total, jax.tree.map(jnp.ravel, slopes)
+
+    def both(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, Tree]:
+        count = len(data["value"])
+        size = max(1, min(count, _BLOCK))
+        whole = count // size * size
+        total, slopes = of_cells(size, ability, per_item, _cut(data, 0, whole))
+        if whole < count:
+            more, last = of_cells(count - whole, ability, per_item, _cut(data, whole, count))
+            total, slopes = total + more, jax.tree.map(lambda *parts: jnp.concatenate(parts), slopes, last)
+        by_cell, by_own = jax.tree.map(lambda slope: slope.astype(ability.dtype), slopes)
+        lm, item, column = (data[name] for name in _WHERE)
+        by_lm = jnp.zeros_like(ability).at[lm, column].add(by_cell)
+        by_item = jax.tree.map(lambda values, slope: jnp.zeros_like(values).at[item].add(slope), per_item, by_own)
+        return total, (by_lm, by_item)
+
+    return both
+
+
+def _cut(data: Mapping[str, Array], begin: int, end: int) -> dict[str, Array]:
+    return {name: column[begin:end] for name, column in data.items()}
+
+
+def _barrier(values: Tree) -> Tree:
+    """Have XLA write these down before anything is made of them."""
+    return jax.lax.optimization_barrier(values)  # type: ignore[no-untyped-call]
+
+
+def _product(left: Array, right: Array) -> Array:
+    return jnp.matmul(left, right, precision="highest")
+
+
+def _fused(both: Callable[..., tuple[Array, Tree]]) -> Callable[..., Array]:
+    """Turn value and gradient that are computed together into a function that JAX differentiates."""
 
     @jax.custom_vjp
     def total(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> Array:
         return both(ability, per_item, data)[0]
 
-    def forward(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, Tree]:
-        value, slopes = both(ability, per_item, data)
-        return value, slopes
-
     def backward(slopes: Tree, cotangent: Array) -> tuple[Array, Tree, None]:
         by_lm, by_item = jax.tree.map(lambda slope: cotangent * slope, slopes)
         return by_lm, by_item, None
 
-    total.defvjp(forward, backward)
+    total.defvjp(both, backward)
     return total

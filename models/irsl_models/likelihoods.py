@@ -17,7 +17,6 @@ from irsl_models.design import Design
 from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta
 from irsl_models.law import Law
 from irsl_models.pooling import pooled
-from irsl_models.special import log_gamma
 
 __all__ = ["bernoulli", "beta", "beta_binomial", "binomial", "ordered_beta"]
 
@@ -75,7 +74,7 @@ def beta(
         :math:`\phi = 20` scatters a score of one half by 0.11.
     """
     log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
-    return Law(LogitBeta, _precision(log_precision), ("log_score", "log_rest"))
+    return Law(LogitBeta, {"precision": jnp.exp(log_precision)}, ("log_score", "log_rest"))
 
 
 def ordered_beta(
@@ -110,17 +109,11 @@ def ordered_beta(
     low = -jnp.exp(_by_benchmark("log_low_cut", design, log_low_cut_mean, log_low_cut_scale))
     high = jnp.exp(_by_benchmark("log_high_cut", design, log_high_cut_mean, log_high_cut_scale))
     cuts = {"low": low[design.benchmark], "high": high[design.benchmark]}
-    return Law(OrderedBeta, _precision(log_precision) | cuts, ("log_score", "log_rest"))
+    return Law(OrderedBeta, {"precision": jnp.exp(log_precision)} | cuts, ("log_score", "log_rest"))
 
 
 def _binomial(logit: Array, trials: Array) -> Distribution:
     return dist.BinomialLogits(logit, trials)
-
-
-def _precision(log_precision: Float[Array, " item"]) -> dict[str, Array]:
-    """Take the precision of every item, and what only depends on it, once for all LMs."""
-    precision = jnp.exp(log_precision)
-    return {"precision": precision, "log_gamma_precision": log_gamma(precision)}
 
 
 def _by_benchmark(name: str, design: Design, mean: Distribution, scale: Distribution) -> Float[Array, " benchmark"]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from irsl_models.special import digamma, digamma_rise, log_gamma, log_rising
+from irsl_models.special import digamma, digamma_rise, log, log_gamma, log_gamma_excess, log_rising, log_sigmoid, shift
 
 POINTS = np.unique(np.concatenate([np.geomspace(1e-30, 1e8, 400), np.linspace(0.01, 20.0, 400), [1.0, 2.0, 8.0]]))
 
@@ -73,3 +73,46 @@ def test_the_smallest_arguments_stay_finite(x64: bool) -> None:
         tiny = jnp.asarray(np.finfo(kind).tiny * 1e6, kind)
         assert np.isfinite(log_gamma(tiny))
         assert np.isfinite(digamma(tiny))
+
+
+def test_log() -> None:
+    """To the last two digits of it, and near 1 of the distance to 1, over all normal numbers."""
+    edges = np.finfo(np.float64)
+    near = 1.0 + np.concatenate([-np.geomspace(1e-16, 0.5, 200), np.geomspace(1e-15, 1.0, 200)])
+    points = np.concatenate([np.geomspace(edges.tiny, edges.max / 2.0, 2001), near, [1.0, np.sqrt(0.5), np.sqrt(2.0)]])
+    with jax.enable_x64(True):
+        found = np.asarray(log(jnp.asarray(points)))
+        slope = np.asarray(jax.vmap(jax.grad(log))(jnp.asarray(near)))
+    np.testing.assert_allclose(found, np.log(points), rtol=3e-16)
+    np.testing.assert_allclose(slope, 1.0 / near, rtol=1e-15)
+
+
+def test_log_of_the_logistic() -> None:
+    points = np.concatenate([-np.geomspace(1e-20, 700.0, 300), [0.0], np.geomspace(1e-20, 700.0, 300)])
+    with jax.enable_x64(True):
+        found = np.asarray(log_sigmoid(jnp.asarray(points)))
+        slope = np.asarray(jax.vmap(jax.grad(log_sigmoid))(jnp.asarray(points)))
+    np.testing.assert_allclose(found, scipy.special.log_expit(points), rtol=4e-16)
+    np.testing.assert_allclose(slope, scipy.special.expit(-points), rtol=1e-15)
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [(np.float64, 1e-14), (np.float32, 4e-6)])
+def test_what_the_precision_adds_to_a_beta_density(kind, tolerance) -> None:  # type: ignore[no-untyped-def]
+    points = np.geomspace(1e-3, 1e12, 200).astype(kind)
+    with jax.enable_x64(kind is np.float64):
+        value, slope = (np.asarray(found, dtype=np.longdouble) for found in log_gamma_excess(jnp.asarray(points)))
+        rest = 2.0 * (shift(points.dtype) - 0.5 * np.log(2.0 * np.pi))
+    x = points.astype(np.longdouble)
+    # Stirling's series from x + 40 on: in 64-bit numbers the terms that cancel would leave nothing.
+    z, below = x + 40, x[:, None] + np.arange(40)
+    log_gamma_x = (
+        (z - 0.5) * np.log(z) - z + 0.5 * np.log(2 * np.pi) + 1 / (12 * z) - 1 / (360 * z**3) + 1 / (1260 * z**5)
+    )
+    exact = log_gamma_x - np.log(below).sum(1) - (x - 1) * np.log(x) + x + rest
+    bend = np.log1p(40 / x) - 0.5 / z - 1 / (12 * z**2) + 1 / (120 * z**4) - 1 / (252 * z**6) - (1 / below).sum(1)
+    few = x < 1e4  # beyond, the comparison itself loses its digits
+    assert (np.abs(value - exact) / np.maximum(1.0, np.abs(exact)))[few].max() < tolerance
+    assert (np.abs(slope - bend) / np.abs(bend))[few].max() < 40 * tolerance
+    np.testing.assert_allclose(
+        value[~few].astype(float), (0.5 * np.log(x) + rest + 0.5 * np.log(2 * np.pi))[~few].astype(float), rtol=2e-5
+    )
