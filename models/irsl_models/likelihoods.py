@@ -14,9 +14,9 @@ from numpyro import plate, sample
 from numpyro.distributions import Distribution
 
 from irsl_models.design import Design
-from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta
+from irsl_models.distributions import LogitBeta, LogitBetaBinomial, LogPrecision, OrderedBeta
 from irsl_models.law import Law
-from irsl_models.pooling import pooled
+from irsl_models.pooling import pooled, pooled_level
 
 __all__ = ["bernoulli", "beta", "beta_binomial", "binomial", "ordered_beta"]
 
@@ -40,19 +40,23 @@ def beta_binomial(
     *,
     log_precision_mean: Distribution = dist.Normal(4.0, 2.0),
     log_precision_between: Distribution = dist.HalfNormal(0.7),
-    log_precision_within: Distribution = dist.HalfNormal(0.7),
 ) -> Law:
     r"""Successes of n trials whose rate scatters around the curve: :math:`p \sim \mathrm{Beta}(\mu\phi, (1-\mu)\phi)`.
+
+    What is pooled is the overdispersion :math:`\phi^{-1/2}`: half-normal within a benchmark, its scale partially
+    pooled over benchmarks. Items may then scatter no more than a binomial; see `distributions.LogPrecision`.
 
     Parameters
     ----------
     design : Design
         The table.
-    log_precision_mean, log_precision_between, log_precision_within : Distribution
-        Mean of :math:`\log\phi` over items, and its standard deviations between and within benchmarks.
-        :math:`\phi = 100` scatters a rate of one half by 0.05.
+    log_precision_mean, log_precision_between : Distribution
+        Mean over benchmarks of :math:`\log\phi` at one standard deviation of overdispersion, and its standard
+        deviation between them. :math:`\phi = 100` scatters a rate of one half by 0.05.
     """
-    log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
+    level = pooled_level("log_precision", design, log_precision_mean, log_precision_between)
+    with plate("item", design.n_items):
+        log_precision: Array = sample("log_precision", LogPrecision(level))
     return Law(LogitBetaBinomial, {"precision": jnp.exp(log_precision)}, ("trials", "log_choose"))
 
 
