@@ -333,7 +333,7 @@ def _learn(
 
 def _over_chains(values: Array) -> Array:
     """Sum over the chains of all devices, which lie along the first dimension."""
-    total: Array = jax.lax.psum(values.sum(0), "chain")
+    total: Array = jax.lax.psum(values.sum(0), "chain")  # type: ignore[no-untyped-call]
     return total
 
 
