@@ -8,14 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpyro.distributions import Distribution
 
 from bayes_irsl import encoding, prediction, reporting
 from bayes_irsl.checkpoints import SECONDS_BETWEEN, begin_or_resume
@@ -25,11 +22,11 @@ from bayes_irsl.door.design_rules import design_notes
 from bayes_irsl.engines.base import Draws, Engine, settings, structure
 from bayes_irsl.engines.running import Running
 from bayes_irsl.errors import Fault, InputError, gathered
+from bayes_irsl.identity import DECIDING, describe
 from bayes_irsl.progress import Progress, Watcher, watching
 from bayes_irsl.responses import Responses
 from bayes_irsl.wording import counted, listed
-from irsl_models import Design, Model, curves, effects, likelihoods, priors, trends
-from irsl_models.model import Part
+from irsl_models import Design, Model, curves, effects, likelihoods, trends
 
 # Names of dimensions in results, and "scale", which would be the site of the scale of groups; "/" is a path there.
 RESERVED_GROUPS = frozenset({"chain", "draw", "lm", "item", "benchmark", "grouping", "scale"})
@@ -40,10 +37,6 @@ RESERVED_COVARIATES = frozenset(
         *("mean", "sd", "lower", "upper", "prob", "extrapolation"),
     }
 )
-
-
-# Packages whose versions may change the draws.
-_DECIDING = ("bayes-irsl", "numpyro", "jax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +171,7 @@ def fit(
         design = observed(model, population, responses.cells)
         kept = None
         if checkpoint is not None:
-            described = _described(model, responses, axis, groups, engine, seed)
+            described = describe(model, responses, axis, groups, engine, seed)
             kept = begin_or_resume(Path(checkpoint), described, checkpoint_every, resume=resume)
         draws = engine.run(model, design, seed, Running(watch, kept))
         watch(Progress("reading off the posterior"))
@@ -202,7 +195,7 @@ def fit(
         "settings": settings(engine),
         "seed": seed,
         "data_hash": responses.hash(),
-        "versions": [f"{name} {version(name)}" for name in _DECIDING],
+        "versions": [f"{name} {version(name)}" for name in DECIDING],
     }
     return Fit(model, responses, axis, groups, tree)
 
@@ -357,42 +350,6 @@ def _model_notes(model: Model, design: Design) -> list[str]:
             if not (design.score == value).any():
                 notes.append(f"no score is exactly {value:.0f}: the {cut} cutpoint of ordered_beta keeps its prior")
     return notes
-
-
-def _described(
-    model: Model, responses: Responses, axis: Axis | None, groups: tuple[str, ...], engine: Engine, seed: int
-) -> dict[str, Any]:
-    """Everything that decides the draws, as plain values."""
-    parts = {f"part {place}": _qualified(part) for place, part in enumerate(model.parts)}
-    own_priors = {f"prior {name}": _written(prior) for name, prior in model.priors.items()}
-    options = {f"{engine.name} {name}": value for name, value in settings(engine).items()}
-    return {
-        **parts,
-        **own_priors,
-        **options,
-        **{f"version of {name}": version(name) for name in (*_DECIDING, "jaxlib", "numpy")},
-        "data": responses.hash(),
-        "x": None if axis is None else axis.to_dict(),
-        "groups": list(groups),
-        "engine": engine.name,
-        "seed": seed,
-        "float": str(jnp.result_type(float)),
-        # Chains move apart or together by the number of devices, and so does the order of sums by that of threads.
-        "devices (JAX_NUM_CPU_DEVICES)": f"{jax.local_device_count()} {jax.default_backend()}",
-    }
-
-
-def _qualified(part: Part) -> str:
-    return f"{part.__module__}.{getattr(part, '__qualname__', repr(part))}"
-
-
-def _written(prior: Distribution) -> str:
-    """Write a prior, as text where it has one."""
-    try:
-        return priors.to_text(prior)
-    except ValueError:
-        leaves, form = jax.tree.flatten(prior)
-        return f"{form} {[np.asarray(leaf).tolist() for leaf in leaves]}"
 
 
 def _tree(

@@ -25,7 +25,7 @@ from jaxtyping import Array, Float, Int
 from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.running import ALONE, MOST, Running, Steps, taken
-from bayes_irsl.engines.whitened import coordinates_of, draws_of, mesh_of, spread
+from bayes_irsl.engines.whitened import draw, mesh_of, spread, starts
 from irsl_models import Design, Model
 
 _MOST_STEPS = 1000
@@ -121,8 +121,7 @@ class HMC:
 
     def run(self, model: Model, design: Design, seed: int, running: Running = ALONE) -> Draws:
         """Draw from the posterior; parameters as in `NUTS.run`."""
-        coordinates, place = coordinates_of(model, design, seed, running)
-        return draws_of(coordinates, place, self.sample(coordinates, place, jax.random.key(seed), running))
+        return draw(self, model, design, seed, running)
 
     def sample(
         self, coordinates: Coordinates, place: Place, key: Array, running: Running = ALONE
@@ -132,8 +131,7 @@ class HMC:
         mesh = mesh_of(_devices(self.chains))
 
         def begin() -> Any:
-            z = jax.random.normal(start_key, (self.chains, coordinates.size))
-            return _begin(coordinates, place, coordinates.pulled_in(place, z))
+            return _begin(coordinates, place, starts(coordinates, place, start_key, self.chains))
 
         def advance(state: State, first: int, count: int) -> Any:
             jitter, adapting = _halton(first, MOST), first < self.warmup

@@ -16,7 +16,7 @@ from numpyro.infer.hmc import HMCState, hmc
 from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.running import ALONE, Running, Steps, taken
-from bayes_irsl.engines.whitened import coordinates_of, draws_of, mesh_of, spread
+from bayes_irsl.engines.whitened import draw, mesh_of, spread, starts
 from irsl_models import Design, Model
 
 _RECORD = {
@@ -80,8 +80,7 @@ class NUTS:
         running : Running
             How the run is watched and kept.
         """
-        coordinates, place = coordinates_of(model, design, seed, running)
-        return draws_of(coordinates, place, self.sample(coordinates, place, jax.random.key(seed), running))
+        return draw(self, model, design, seed, running)
 
     def sample(
         self, coordinates: Coordinates, place: Place, key: Array, running: Running = ALONE
@@ -93,8 +92,7 @@ class NUTS:
         place = jax.device_put(place, NamedSharding(mesh, spread()))
 
         def begin() -> HMCState:
-            # As far apart as the posterior is wide: were there several modes, chains should find them.
-            z = coordinates.pulled_in(place, jax.random.normal(start_key, (self.chains, coordinates.size)))
+            z = starts(coordinates, place, start_key, self.chains)
             # Keys as plain numbers: a state is to be arrays and nothing else.
             keys = jax.random.key_data(jax.random.split(run_key, self.chains))
             return _begin(coordinates, self, place, z, keys)
