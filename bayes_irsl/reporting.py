@@ -30,6 +30,7 @@ _UNTOUCHED = frozenset(
     {
         "curvature",
         "lower",
+        "precision",
         "log_discrimination_between",
         "log_discrimination_within",
         "log_precision_mean",
@@ -57,7 +58,17 @@ _DIMS = {
     "drift": ("benchmark",),
     "group_scale": ("grouping",),
 }
-DERIVED = ("ability", "slope", "scatter", "trend", "difficulty", "discrimination", "lower", "benchmark_deviation")
+DERIVED = (
+    "ability",
+    "slope",
+    "scatter",
+    "trend",
+    "difficulty",
+    "discrimination",
+    "lower",
+    "precision",
+    "benchmark_deviation",
+)
 
 
 def reported(values: Mapping[str, np.ndarray], population: Population, unit: float) -> xr.Dataset:
@@ -84,8 +95,6 @@ def reported(values: Mapping[str, np.ndarray], population: Population, unit: flo
             out[name] = (value - along(centre, value)) / along(spread, value)
         elif name == "discrimination":
             out[name] = value * along(spread, value)
-        elif name == "log_precision":
-            out["precision"] = np.exp(value)
         elif name in _LENGTHS or name.startswith("group_"):
             out[name] = value / along(spread, value)
         elif name in _SLOPES:

@@ -29,7 +29,6 @@ from irsl_models.special import (
     shift,
 )
 
-_LOCATION = {"loc": constraints.real}
 _PARAMETERS = {"logit": constraints.real, "precision": constraints.positive}
 
 
@@ -256,50 +255,6 @@ class LogitBetaBinomial(dist.Distribution):  # type: ignore[misc]
     def mean(self) -> Array:
         """Expected number of successes."""
         return self.trials * sigmoid(self.logit)
-
-
-class LogPrecision(dist.Distribution):  # type: ignore[misc]
-    r"""Log of a precision whose overdispersion :math:`\omega = \phi^{-1/2}` is half-normal.
-
-    .. math:: \omega = e^{-\ell/2}\,|\varepsilon|, \qquad \varepsilon \sim N(0, 1)
-
-    No overdispersion at all, an infinite precision, is as likely as any little of it, and takes up little room: with
-    a normal in its place a few counts that scatter no more than a binomial would send the precision anywhere, and the
-    population after it. Such a prior penalises leaving the simpler model (Simpson et al. 2017).
-
-    Parameters
-    ----------
-    loc : array
-        :math:`\ell`: the log precision at one standard deviation of overdispersion.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> draws = LogPrecision(jnp.asarray(4.0)).sample(jax.random.key(0), (10_000,))
-    >>> round(float(np.median(np.exp(-draws / 2))), 2)  # 0.674 of exp(-4 / 2)
-    0.09
-    """
-
-    arg_constraints = _LOCATION
-    support = constraints.real
-    reparametrized_params = ("loc",)
-
-    def __init__(self, loc: Array, *, validate_args: bool | None = None) -> None:
-        self.loc = loc
-        super().__init__(batch_shape=jnp.shape(loc), validate_args=validate_args)
-
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
-        """Draw log precisions."""
-        assert is_prng_key(key)
-        noise = jax.random.normal(key, sample_shape + self.batch_shape)
-        drawn: Array = self.loc - 2.0 * jnp.log(jnp.abs(noise))
-        return drawn
-
-    @validate_sample  # type: ignore[untyped-decorator]
-    def log_prob(self, value: Array) -> Array:
-        """Log density of a log precision."""
-        half = (self.loc - value) / 2.0
-        return half - 0.5 * jnp.exp(2.0 * half) - 0.5 * float(np.log(2.0 * np.pi))
 
 
 class OrderedBeta(dist.Distribution):  # type: ignore[misc]

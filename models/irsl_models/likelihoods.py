@@ -10,13 +10,16 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
-from numpyro import plate, sample
+from numpyro import deterministic, plate, sample
 from numpyro.distributions import Distribution
 
 from irsl_models.design import Design
-from irsl_models.distributions import LogitBeta, LogitBetaBinomial, LogPrecision, OrderedBeta
+from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta
 from irsl_models.law import Law
 from irsl_models.pooling import pooled, pooled_level
+
+# Added to the square of an overdispersion, for 0 has no reciprocal: a million trials scatter by half a percent more.
+LEAST_VARIANCE = 1e-8
 
 __all__ = ["bernoulli", "beta", "beta_binomial", "binomial", "ordered_beta"]
 
@@ -43,8 +46,11 @@ def beta_binomial(
 ) -> Law:
     r"""Successes of n trials whose rate scatters around the curve: :math:`p \sim \mathrm{Beta}(\mu\phi, (1-\mu)\phi)`.
 
-    What is pooled is the overdispersion :math:`\phi^{-1/2}`: half-normal within a benchmark, its scale partially
-    pooled over benchmarks. Items may then scatter no more than a binomial; see `distributions.LogPrecision`.
+    What is pooled is the overdispersion :math:`\omega = \phi^{-1/2}`: normal around 0 within a benchmark, its
+    standard deviation :math:`e^{-\ell/2}` partially pooled over benchmarks by its level :math:`\ell`. It enters by
+    its square, so that its sign means nothing, and passes smoothly through the point where counts scatter no more
+    than a binomial. With a log precision in its place a few such items would wander over a plateau without end, and
+    take the population with them. Such a prior penalises leaving the simpler model (Simpson et al. 2017).
 
     Parameters
     ----------
@@ -56,8 +62,9 @@ def beta_binomial(
     """
     level = pooled_level("log_precision", design, log_precision_mean, log_precision_between)
     with plate("item", design.n_items):
-        log_precision: Array = sample("log_precision", LogPrecision(level))
-    return Law(LogitBetaBinomial, {"precision": jnp.exp(log_precision)}, ("trials", "log_choose"))
+        overdispersion: Array = sample("overdispersion", dist.Normal(0.0, jnp.exp(-level / 2.0)))
+    precision = 1.0 / (LEAST_VARIANCE + jnp.square(overdispersion))
+    return Law(LogitBetaBinomial, _reported(precision), ("trials", "log_choose"))
 
 
 def beta(
@@ -78,7 +85,7 @@ def beta(
         :math:`\phi = 20` scatters a score of one half by 0.11.
     """
     log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
-    return Law(LogitBeta, {"precision": jnp.exp(log_precision)}, ("log_score", "log_rest"))
+    return Law(LogitBeta, _reported(jnp.exp(log_precision)), ("log_score", "log_rest"))
 
 
 def ordered_beta(
@@ -113,7 +120,11 @@ def ordered_beta(
     low = -jnp.exp(_by_benchmark("log_low_cut", design, log_low_cut_mean, log_low_cut_scale))
     high = jnp.exp(_by_benchmark("log_high_cut", design, log_high_cut_mean, log_high_cut_scale))
     cuts = {"low": low[design.benchmark], "high": high[design.benchmark]}
-    return Law(OrderedBeta, {"precision": jnp.exp(log_precision)} | cuts, ("log_score", "log_rest"))
+    return Law(OrderedBeta, _reported(jnp.exp(log_precision)) | cuts, ("log_score", "log_rest"))
+
+
+def _reported(precision: Array) -> dict[str, Array]:
+    return {"precision": deterministic("precision", precision)}
 
 
 def _binomial(logit: Array, trials: Array) -> Distribution:

@@ -10,7 +10,7 @@ import scipy.stats
 from numpyro.distributions import Distribution
 from scipy.special import expit
 
-from irsl_models.distributions import LogitBeta, LogitBetaBinomial, LogPrecision, OrderedBeta
+from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta
 
 LOGITS = [-30.0, -8.0, -1.0, 0.0, 0.3, 4.0, 30.0]
 PRECISIONS = [0.1, 1.0, 7.0, 300.0, 1e4]
@@ -152,21 +152,3 @@ def test_ordered_beta_draws(parameters: tuple[float, ...]) -> None:
 def test_beta_does_not_take_its_boundary(value: float) -> None:
     assert not LogitBeta.support(value)
     assert OrderedBeta.support(value)
-
-
-def test_log_precision_is_that_of_a_half_normal_overdispersion() -> None:
-    log_precision, loc = np.meshgrid(np.linspace(-4.0, 30.0, 35), [0.0, 4.0, 9.5])
-    with jax.enable_x64(True):
-        ours = LogPrecision(jnp.asarray(loc)).log_prob(jnp.asarray(log_precision))
-    overdispersion = np.exp(-log_precision / 2.0)
-    # The derivative of exp(-l / 2) is half of itself.
-    theirs = scipy.stats.halfnorm.logpdf(overdispersion, scale=np.exp(-loc / 2.0)) + np.log(overdispersion / 2.0)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-
-
-def test_draws_of_log_precision_follow_its_density() -> None:
-    draws = np.asarray(LogPrecision(jnp.asarray(3.0)).sample(jax.random.key(3), (DRAWS,)), dtype=float)
-    overdispersion = np.exp(-draws / 2.0)
-    # A distance this large between samples and their distribution comes once in 1.7 million seeds.
-    distance = scipy.stats.kstest(overdispersion, scipy.stats.halfnorm(scale=np.exp(-1.5)).cdf).statistic
-    assert distance < scipy.stats.kstwo(DRAWS).isf(6e-7)

@@ -8,12 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from model_tables import log_probability
+from numpyro.infer.util import log_density
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from bayes_irsl import encoding
 from irsl_models import Design, Model, curves, likelihoods, trends
 from irsl_models.curves import Items, logit_mean
+from irsl_models.distributions import LogitBetaBinomial
 from irsl_models.model import Part
 
 # Successes and trials at known means; log probabilities with precision 10, binomial coefficient included.
@@ -63,8 +65,7 @@ def evaluate(
     if likelihood is likelihoods.beta_binomial:
         sites |= {
             "log_precision_mean": np.float64(1.0),
-            "log_precision_within": np.float64(1.0),
-            "log_precision": np.full(items, np.log(precision)),
+            "overdispersion": np.full(items, precision**-0.5),
         }
     with jax.enable_x64(True):
         return log_probability(model, table, sites)
@@ -119,9 +120,33 @@ def test_the_limit_of_large_precision_is_the_binomial() -> None:
     assert errors[1] < 1e-3
     assert errors[1] == pytest.approx(errors[0] / 100, rel=0.1)
     # A posterior of the precision has no upper end where the data scatter no more than a binomial.
-    for precision in (1e10, 1e15, 1e20):
-        _, found = evaluate(likelihoods.beta_binomial, table, threshold, precision)
-        np.testing.assert_allclose(found, binomial, rtol=0, atol=errors[0] * 1e4 / precision + 1e-10)
+    with jax.enable_x64(True):
+        for precision in (1e10, 1e15, 1e20):
+            found = LogitBetaBinomial(jnp.asarray(-threshold), jnp.asarray(precision), TRIALS).log_prob(SUCCESSES)
+            np.testing.assert_allclose(found, binomial, rtol=0, atol=errors[0] * 1e4 / precision + 1e-10)
+
+
+def test_overdispersion_passes_smoothly_through_none() -> None:
+    table, threshold = cells(SUCCESSES, TRIALS, MEANS)
+    _, binomial = evaluate(likelihoods.binomial, table, threshold)
+    sites = {"log_precision_mean": 4.0, "threshold": threshold, "log_discrimination_mean": 0.0, "threshold_mean": 0.0}
+    sites |= {"threshold_within": 1.0, "residual": np.zeros(1)}
+    model = Model(trend=trends.none, curve=curves.one_pl, likelihood=likelihoods.beta_binomial)
+
+    def energy(overdispersion: Any) -> Any:
+        drawn = {**jax.tree.map(jnp.asarray, sites), "overdispersion": jnp.full(len(MEANS), overdispersion)}
+        return log_density(model, (jax.tree.map(jnp.asarray, table),), {}, drawn)[0]
+
+    with jax.enable_x64(True):
+        # What one item differs from a binomial by is proportional to the square of its overdispersion.
+        at = jnp.asarray([0.0, 1e-4, -1e-4, 1e-2, 2e-2])
+        value, slope = map(np.asarray, jax.vmap(jax.value_and_grad(energy))(at))
+    assert slope[0] == 0.0
+    assert value[1] == value[2]
+    assert slope[1] == -slope[2]
+    assert (value[4] - value[0]) / (value[3] - value[0]) == pytest.approx(4.0, rel=0.02)
+    _, found = evaluate(likelihoods.beta_binomial, table, threshold, precision=np.inf)
+    np.testing.assert_allclose(found, binomial, rtol=0, atol=1e-5)
 
 
 DIFFICULTY = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
