@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
@@ -78,6 +78,13 @@ class Coordinates:
         """Values of the sites that the model samples and does not observe, by draw."""
         return {name: np.asarray(value) for name, value in _sites(self, place, z).items()}
 
+    def whitened_at(self, place: Place, points: Float[Array, "point parameter"]) -> Place:
+        """The place with coordinates that fit what the posterior is at some unconstrained points."""
+        # Abilities meet one another only through the other parameters.
+        marks = [np.full(prod(shape), name == "ability" + SUFFIX) for name, shape in self.shapes]
+        arguments, diagonal = (place.design, place.shares), np.flatnonzero(np.concatenate(marks))
+        return replace(place, whitening=whiten(partial(_arguments_first, self), arguments, points, diagonal))
+
     def pulled_in(self, place: Place, z: Float[Array, "chain parameter"]) -> Float[Array, "chain parameter"]:
         """Halve points that lie far above the level of typical ones until they do not.
 
@@ -103,13 +110,9 @@ def find(model: Model, design: Design, seed: int) -> tuple[Coordinates, Place]:
     supports = {name: biject_to(sites[name]["fn"].support) for name in start.values}
     at = {name: supports[name].inv(jnp.asarray(value)) for name, value in sorted(start.values.items())}
     coordinates = Coordinates(model, tuple((name, jnp.shape(value)) for name, value in at.items()))
-    # Abilities meet one another only through the other parameters.
-    marks = [np.full(prod(shape), name == "ability" + SUFFIX) for name, shape in coordinates.shapes]
     centre = jnp.concatenate([jnp.ravel(value) for value in at.values()])
-    whitening = whiten(
-        partial(_arguments_first, coordinates), (design, start.shares), centre, np.flatnonzero(np.concatenate(marks))
-    )
-    return coordinates, Place(design, start.shares, whitening)
+    place = Place(design, start.shares, Whitening.none(centre))
+    return coordinates, coordinates.whitened_at(place, centre[None])
 
 
 def _arguments_first(coordinates: Coordinates, arguments: tuple[Design, Mapping[str, Array]], u: Array) -> Array:

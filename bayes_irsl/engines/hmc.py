@@ -24,8 +24,9 @@ from jaxtyping import Array, Float, Int
 
 from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place
-from bayes_irsl.engines.running import ALONE, MOST, Running, Steps, taken
-from bayes_irsl.engines.whitened import draw, mesh_of, spread, starts
+from bayes_irsl.engines.rounds import draw
+from bayes_irsl.engines.running import ALONE, MOST, Running, taken
+from bayes_irsl.engines.whitened import mesh_of, spread
 from irsl_models import Design, Model
 
 _MOST_STEPS = 1000
@@ -123,26 +124,27 @@ class HMC:
         """Draw from the posterior; parameters as in `NUTS.run`."""
         return draw(self, model, design, seed, running)
 
-    def sample(
-        self, coordinates: Coordinates, place: Place, key: Array, running: Running = ALONE
-    ) -> dict[str, np.ndarray]:
-        """Draw whitened coordinates: ``z`` and what is recorded of every draw, dimensions (chain, draw, ...)."""
-        start_key, run_key = jax.random.split(key)
-        mesh = mesh_of(_devices(self.chains))
+    def mesh(self) -> Mesh:
+        """As many devices as can have equally many chains, and a core each."""
+        return mesh_of(_devices(self.chains))
 
-        def begin() -> Any:
-            return _begin(coordinates, place, starts(coordinates, place, start_key, self.chains))
+    def begin(self, coordinates: Coordinates, place: Place, z: Array, key: Array) -> State:
+        """State of chains that start at whitened coordinates z."""
+        state: State = _begin(coordinates, place, z)
+        return state
 
-        def advance(state: State, first: int, count: int) -> Any:
-            jitter, adapting = _halton(first, MOST), first < self.warmup
-            return _advance(coordinates, self, mesh, adapting, place, state, run_key, first, count, jitter)
-
-        _, record = running.run(Steps(self.warmup, self.draws, begin, advance))
-        return {name: np.moveaxis(value, 0, 1) for name, value in record.items()}
+    def advance(
+        self, coordinates: Coordinates, place: Place, state: State, key: Array, first: int, count: int
+    ) -> tuple[State, dict[str, Array]]:
+        """Take some steps after the first ones, adapting in the warm-up."""
+        jitter, adapting = _halton(first, MOST), first < self.warmup
+        moved: tuple[State, dict[str, Array]] = _advance(
+            coordinates, self, self.mesh(), adapting, place, state, key, first, count, jitter
+        )
+        return moved
 
 
 def _devices(chains: int) -> int:
-    """As many devices as can have equally many chains, and a core each."""
     most = min(jax.local_device_count(), chains)
     if jax.default_backend() == "cpu":
         most = min(most, os.cpu_count() or 1)

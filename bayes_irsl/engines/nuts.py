@@ -8,15 +8,15 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import Mesh
 from jaxtyping import Array
 from numpyro.infer.hmc import HMCState, hmc
 
 from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place
-from bayes_irsl.engines.running import ALONE, Running, Steps, taken
-from bayes_irsl.engines.whitened import draw, mesh_of, spread, starts
+from bayes_irsl.engines.rounds import draw
+from bayes_irsl.engines.running import ALONE, Running, taken
+from bayes_irsl.engines.whitened import mesh_of, spread
 from irsl_models import Design, Model
 
 _RECORD = {
@@ -82,26 +82,23 @@ class NUTS:
         """
         return draw(self, model, design, seed, running)
 
-    def sample(
-        self, coordinates: Coordinates, place: Place, key: Array, running: Running = ALONE
-    ) -> dict[str, np.ndarray]:
-        """Draw whitened coordinates: ``z`` and what is recorded of every draw, dimensions (chain, draw, ...)."""
-        start_key, run_key = jax.random.split(key)
-        # One device for each chain where there are as many, else one for all.
-        mesh = mesh_of(self.chains if jax.local_device_count() >= self.chains else 1)
-        place = jax.device_put(place, NamedSharding(mesh, spread()))
+    def mesh(self) -> Mesh:
+        """One device for each chain where there are as many, else one for all."""
+        return mesh_of(self.chains if jax.local_device_count() >= self.chains else 1)
 
-        def begin() -> HMCState:
-            z = starts(coordinates, place, start_key, self.chains)
-            # Keys as plain numbers: a state is to be arrays and nothing else.
-            keys = jax.random.key_data(jax.random.split(run_key, self.chains))
-            return _begin(coordinates, self, place, z, keys)
+    def begin(self, coordinates: Coordinates, place: Place, z: Array, key: Array) -> HMCState:
+        """State of chains that start at whitened coordinates z."""
+        # Keys as plain numbers: a state is to be arrays and nothing else.
+        keys = jax.random.key_data(jax.random.split(key, self.chains))
+        state: HMCState = _begin(coordinates, self, place, z, keys)
+        return state
 
-        def advance(state: HMCState, first: int, count: int) -> Any:
-            return _advance(coordinates, self, mesh, place, state, count)
-
-        _, record = running.run(Steps(self.warmup, self.draws, begin, advance))
-        return {name: np.moveaxis(value, 0, 1) for name, value in record.items()}
+    def advance(
+        self, coordinates: Coordinates, place: Place, state: HMCState, key: Array, first: int, count: int
+    ) -> tuple[HMCState, dict[str, Array]]:
+        """Take some steps; what was taken before and the key, the state knows itself."""
+        moved: tuple[HMCState, dict[str, Array]] = _advance(coordinates, self, self.mesh(), place, state, count)
+        return moved
 
 
 def _kernel(coordinates: Coordinates, engine: NUTS, place: Place, z: Array, key: Array) -> tuple[HMCState, Any]:

@@ -41,10 +41,12 @@ class Steps:
     begin : callable
         Makes the state before the first step: a tree of arrays.
     advance : callable
-        Takes state, number of steps taken and number of steps to take, at most `MOST` and never across the end of
-        the warm-up. Gives the new state, and what was recorded of every step, as `taken` does.
+        Takes state, number of steps taken and number of steps to take, at most `MOST` and never across a pause or
+        the end of the warm-up. Gives the new state, and what was recorded of every step, as `taken` does.
     phases : tuple of str
         What warm-up and draws are called.
+    pauses : tuple of int
+        Numbers of steps beyond which no call goes, beside the end of the warm-up.
     """
 
     warmup: int
@@ -52,6 +54,7 @@ class Steps:
     begin: Callable[[], Any]
     advance: Callable[[Any, int, int], tuple[Any, dict[str, Any]]]
     phases: tuple[str, str] = ("warm-up", "draws")
+    pauses: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,8 @@ class Running:
         total, diverged = steps.warmup + steps.draws, _divergences(at.draws)
         with _signals_held_back() as signals:
             while at.done < total:
-                phase_ends = steps.warmup if at.done < steps.warmup else total
-                count = min(pace.next, phase_ends - at.done)
+                end = min(end for end in (*steps.pauses, steps.warmup, total) if end > at.done)
+                count = min(pace.next, end - at.done)
                 begun_at = time.monotonic()
                 state, record = steps.advance(jax.tree.unflatten(form, at.state), at.done, count)
                 record = {name: np.asarray(value)[:count] for name, value in record.items()}

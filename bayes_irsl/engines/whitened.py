@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,14 +16,6 @@ from bayes_irsl.engines.coordinates import Coordinates, Place, find
 from bayes_irsl.engines.running import Running
 from bayes_irsl.engines.whitening import Whitening
 from irsl_models import Design, Model
-
-
-class Sampler(Protocol):
-    """An engine that samples whitened coordinates."""
-
-    def sample(self, coordinates: Coordinates, place: Place, key: Array, running: Running) -> Mapping[str, np.ndarray]:
-        """Draw ``z`` and what is recorded with it, dimensions (chain, draw, ...)."""
-        ...
 
 
 def coordinates_of(model: Model, design: Design, seed: int, running: Running) -> tuple[Coordinates, Place]:
@@ -49,12 +41,6 @@ def spread(*axes: str | None) -> PartitionSpec:
 def starts(coordinates: Coordinates, place: Place, key: Array, chains: int) -> Array:
     """Where chains start: as far apart as the posterior is wide; were there several modes, chains should find them."""
     return coordinates.pulled_in(place, jax.random.normal(key, (chains, coordinates.size)))
-
-
-def draw(sampler: Sampler, model: Model, design: Design, seed: int, running: Running) -> Draws:
-    """Draw from a posterior: find coordinates, sample them, and read off the sites."""
-    coordinates, place = coordinates_of(model, design, seed, running)
-    return draws_of(coordinates, place, sampler.sample(coordinates, place, jax.random.key(seed), running))
 
 
 def draws_of(coordinates: Coordinates, place: Place, drawn: Mapping[str, np.ndarray]) -> Draws:

@@ -1,7 +1,7 @@
 r"""Coordinates in which the posterior is near a standard normal.
 
 At a typical point the negative log density has a Hessian with one large diagonal block A (levels that meet
-only through the other parameters: the abilities) and a smaller dense rest B,
+only through the other parameters: the abilities) and a smaller dense rest B; so has the mean of Hessians at several,
 
 .. math:: H = \begin{pmatrix} D & C \\ C^T & B \end{pmatrix}, \quad S = B - C^T D^{-1} C .
 
@@ -11,7 +11,7 @@ to second order, at the cost of two thin matrix products.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ class Whitening(NamedTuple):
     Parameters
     ----------
     centre : Float[Array, " parameter"]
-        The point around which the posterior was expanded.
+        The point around which the posterior was expanded, or the mean of several.
     diagonal, dense : Int[Array, ...]
         Positions of the two blocks.
     scale : Float[Array, " diagonal"]
@@ -51,20 +51,36 @@ class Whitening(NamedTuple):
     root: Array
     coupling: Array
 
+    @classmethod
+    def none(cls, centre: Float[Array, " parameter"]) -> Whitening:
+        """No whitening: a shift alone."""
+        size = centre.size
+        none, wide = jnp.zeros((0, 0)), jnp.zeros((size, 0))
+        return cls(centre, jnp.arange(size), jnp.arange(0), jnp.ones(size), none, wide)
+
     def __call__(self, z: Float[Array, " parameter"]) -> Float[Array, " parameter"]:
         """Map whitened coordinates to the parameters."""
         dense = self.root @ z[self.dense]
         diagonal = self.scale * z[self.diagonal] - self.coupling @ dense
         return self.centre.at[self.dense].add(dense).at[self.diagonal].add(diagonal)
 
+    def inverse(self, u: Float[Array, " parameter"]) -> Float[Array, " parameter"]:
+        """Whitened coordinates of parameters."""
+        dense, diagonal = (u - self.centre)[self.dense], (u - self.centre)[self.diagonal]
+        z = jnp.zeros_like(u).at[self.dense].set(jnp.linalg.solve(self.root, dense))
+        return z.at[self.diagonal].set((diagonal + self.coupling @ dense) / self.scale)
+
 
 def whiten(
     potential: Callable[[Any, Float[Array, " parameter"]], Float[Array, ""]],
     arguments: Any,
-    centre: Float[Array, " parameter"],
+    points: Float[Array, "point parameter"],
     diagonal: np.ndarray,
 ) -> Whitening:
-    """Expand a potential around a point.
+    """Expand a potential around a typical point, or around several and take the mean.
+
+    The mean of the curvature over a normal is its precision if it is the normal nearest to the posterior (Opper and
+    Archambeau 2009); that at one point depends on the point.
 
     Parameters
     ----------
@@ -73,33 +89,34 @@ def whiten(
         shape lets them share what is compiled.
     arguments : object
         The arguments.
-    centre : Float[Array, " parameter"]
-        A typical point.
+    points : Float[Array, "point parameter"]
+        Typical points.
     diagonal : np.ndarray
         Positions of parameters that do not interact with one another.
     """
-    size = centre.size
+    size, centre = points.shape[1], points.mean(0)
     dense = np.setdiff1d(np.arange(size), diagonal)
     if len(dense) > MOST_DENSE:
-        return Whitening(
-            centre,
-            jnp.arange(size),
-            jnp.arange(0),
-            jnp.ones(size),
-            jnp.zeros((0, 0)),
-            jnp.zeros((size, 0)),
-        )
+        return Whitening.none(centre)
     # Entries of a diagonal block do not mix: one product with ones in all its places reads them all.
-    product = partial(_product, potential, arguments, centre)
-    curvature = product(jnp.zeros(size).at[diagonal].set(1.0))[diagonal]
+    ones, columns = jnp.zeros(size).at[diagonal].set(1.0), jnp.asarray(dense)
+    curvature = _mean(_product(potential, arguments, point, ones) for point in points)[diagonal]
     scale = 1.0 / jnp.sqrt(jnp.maximum(jnp.abs(curvature), FLATTEST))
-    rows = _columns(potential, arguments, centre, jnp.asarray(dense)) if len(dense) else jnp.zeros((0, size))
+    rows = _mean(_columns(potential, arguments, point, columns) for point in points)
     cross = rows[:, diagonal].T
     coupling = cross * (scale**2)[:, None]
     schur = rows[:, dense] - cross.T @ coupling
     values, vectors = np.linalg.eigh(np.asarray(schur + schur.T) / 2.0)
     root = vectors / np.sqrt(np.maximum(np.abs(values), FLATTEST))
     return Whitening(centre, jnp.asarray(diagonal), jnp.asarray(dense), scale, jnp.asarray(root), coupling)
+
+
+def _mean(values: Iterable[Array]) -> Array:
+    """Mean of what is computed one by one: in the memory of one, and with what was compiled for one."""
+    total, count = jnp.zeros(()), 0
+    for value in values:
+        total, count = total + value, count + 1
+    return total / count
 
 
 @partial(jax.jit, static_argnums=0)

@@ -122,7 +122,8 @@ def test_the_limit_of_large_precision_is_the_binomial() -> None:
     # A posterior of the precision has no upper end where the data scatter no more than a binomial.
     with jax.enable_x64(True):
         for precision in (1e10, 1e15, 1e20):
-            found = LogitBetaBinomial(jnp.asarray(-threshold), jnp.asarray(precision), TRIALS).log_prob(SUCCESSES)
+            found = LogitBetaBinomial(jnp.asarray(-threshold), jnp.asarray(precision), jnp.asarray(TRIALS))
+            found = found.log_prob(SUCCESSES)
             np.testing.assert_allclose(found, binomial, rtol=0, atol=errors[0] * 1e4 / precision + 1e-10)
 
 
