@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bayes_irsl.covariates import Axis
 from bayes_irsl.engines.base import Engine
-from bayes_irsl.engines.nuts import NUTS
+from bayes_irsl.engines.hmc import HMC
 from bayes_irsl.engines.svi import SVI
 from bayes_irsl.responses import Responses
 from irsl_models import likelihoods, trends
 from irsl_models.model import Part
 
-MOST_CELLS_FOR_NUTS = 100_000
-"""Above this many cells NUTS takes more than a few minutes on two cores."""
+MOST_CELLS_FOR_HMC = 100_000
+"""Above this many cells HMC takes more than some minutes on two cores."""
 
 
 def choose_engine(responses: Responses) -> tuple[Engine, str]:
@@ -25,9 +25,9 @@ def choose_engine(responses: Responses) -> tuple[Engine, str]:
         The choice and its reason.
     """
     cells = len(responses.cells)
-    if cells <= MOST_CELLS_FOR_NUTS:
-        return NUTS(), f"engine nuts: {cells:,} cells"
-    return SVI(), f"engine svi: {cells:,} cells are too many for nuts in minutes; nuts is slower and better"
+    if cells <= MOST_CELLS_FOR_HMC:
+        return HMC(), f"engine hmc: {cells:,} cells"
+    return SVI(), f"engine svi: {cells:,} cells are too many for hmc in minutes; hmc is slower and better"
 
 
 def choose_likelihood(responses: Responses) -> tuple[Part, str]:

@@ -10,7 +10,7 @@ import pandas as pd
 from bayes_irsl import datasets
 from bayes_irsl.diagnostics import diagnose, failed
 from bayes_irsl.door.design_report import report
-from bayes_irsl.engines.nuts import NUTS
+from bayes_irsl.engines.hmc import HMC
 from bayes_irsl.files import replacing
 from bayes_irsl.fitting import Fit, fit
 from bayes_irsl.forecasting import forecast
@@ -26,7 +26,7 @@ DAYS = ("2026-06-30", "2026-12-31")
 HORIZON = "2028-12-31"
 LEVEL = 0.8
 SHOWN = 8
-ENGINE = NUTS(draws=1500, warmup=500, chains=4)
+ENGINE = HMC(draws=1000, warmup=500, chains=4)
 
 
 def run(out: Path, echo: Callable[[str], None], *, progress: bool = False) -> bool:

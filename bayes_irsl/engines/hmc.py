@@ -29,7 +29,8 @@ from bayes_irsl.engines.running import ALONE, MOST, Running, taken
 from bayes_irsl.engines.whitened import mesh_of, spread
 from irsl_models import Design, Model
 
-_MOST_STEPS = 1000
+# Steps of a trajectory, at most: while coordinates may not fit, and when they do.
+_ROUGH_STEPS, _MOST_STEPS = 64, 1000
 _DIVERGENT = 1000.0
 # Lengths start at a quarter turn of a standard normal.
 _FIRST_LENGTH = float(np.pi / 2)
@@ -87,6 +88,28 @@ class Tuning(NamedTuple):
 State = tuple[Chains, Tuning]
 
 
+class Stretch(NamedTuple):
+    """Some steps to take.
+
+    Parameters
+    ----------
+    key : Array
+        Of all steps.
+    taken, wanted : Array
+        Numbers of steps before, and of these.
+    longest : Array
+        Leapfrog steps of a trajectory, at most.
+    jitter : Float[Array, " step"]
+        Share of the largest trajectory length that each step takes.
+    """
+
+    key: Array
+    taken: Array
+    wanted: Array
+    longest: Array
+    jitter: Array
+
+
 @dataclass(frozen=True)
 class HMC:
     """Hamiltonian Monte Carlo with jittered trajectories: as exact as `NUTS`, and faster.
@@ -134,12 +157,14 @@ class HMC:
         return state
 
     def advance(
-        self, coordinates: Coordinates, place: Place, state: State, key: Array, first: int, count: int
+        self, coordinates: Coordinates, place: Place, state: State, key: Array, first: int, count: int, *, rough: bool
     ) -> tuple[State, dict[str, Array]]:
         """Take some steps after the first ones, adapting in the warm-up."""
-        jitter, adapting = _halton(first, MOST), first < self.warmup
+        longest = jnp.asarray(_ROUGH_STEPS if rough else _MOST_STEPS)
+        stretch = Stretch(key, jnp.asarray(first), jnp.asarray(count), longest, _halton(first, MOST))
+        adapting = first < self.warmup
         moved: tuple[State, dict[str, Array]] = _advance(
-            coordinates, self, self.mesh(), adapting, place, state, key, first, count, jitter
+            coordinates, self, self.mesh(), adapting, place, state, stretch
         )
         return moved
 
@@ -188,41 +213,26 @@ def _advance(
     adapting: bool,
     place: Place,
     state: State,
-    key: Array,
-    first: int,
-    count: int,
-    jitter: Float[Array, " step"],
+    stretch: Stretch,
 ) -> tuple[State, dict[str, Array]]:
-    """Take some steps after the first ones."""
+    """Take some steps."""
 
     def chains(
-        place: Place,
-        chains: Chains,
-        tuning: Tuning,
-        numbers: Array,
-        key: Array,
-        first: Array,
-        count: Array,
-        jitter: Array,
+        place: Place, chains: Chains, tuning: Tuning, numbers: Array, stretch: Stretch
     ) -> tuple[Chains, Tuning, dict[str, Array]]:
-        def step(state: State, index: Array) -> tuple[State, dict[str, Array]]:
-            share, now = jitter[index - first], jax.random.fold_in(key, index)
-            return _step(coordinates, engine, adapting, place, state, numbers, now, share, index + 1)
-
-        (chains, tuning), record = taken(step, (chains, tuning), first, count)
+        step = partial(_step, coordinates, engine, adapting, place, numbers, stretch)
+        (chains, tuning), record = taken(step, (chains, tuning), stretch.taken, stretch.wanted)
         return chains, tuning, record
 
     one, many, record = spread(), spread("chain"), spread(None, "chain")
     by_device = jax.shard_map(
         chains,
         mesh=mesh,
-        in_specs=(one, many, one, many, one, one, one, one),
+        in_specs=(one, many, one, many, one),
         out_specs=(many, one, record),
         check_vma=False,
     )
-    moved, tuning, kept = by_device(
-        place, *state, jnp.arange(engine.chains), key, jnp.asarray(first), jnp.asarray(count), jitter
-    )
+    moved, tuning, kept = by_device(place, *state, jnp.arange(engine.chains), stretch)
     return (moved, tuning), kept
 
 
@@ -231,14 +241,14 @@ def _step(
     engine: HMC,
     adapting: bool,
     place: Place,
-    state: State,
     numbers: Int[Array, " chain"],
-    key: Array,
-    share: Array,
-    done: Array,
+    stretch: Stretch,
+    state: State,
+    before: Array,
 ) -> tuple[State, dict[str, Array]]:
-    """Take one step of the chains of a device: `share` of the largest length, step number `done`."""
+    """Take one step of the chains of a device, after so many before."""
     now, tuning = state
+    key, share = jax.random.fold_in(stretch.key, before), stretch.jitter[before - stretch.taken]
     energy = jax.vmap(jax.value_and_grad(partial(coordinates.potential, place)))
     slope = jax.vmap(jax.grad(partial(coordinates.potential, place)))
     # A key for each chain: what it draws does not depend on the devices.
@@ -247,10 +257,10 @@ def _step(
     momentum = jax.vmap(lambda key: jax.random.normal(key, now.z.shape[1:]))(momentum_keys)
     size = jnp.exp(tuning.log_step if adapting else tuning.log_step_mean)
     length = share * jnp.exp(tuning.log_length)
-    n_steps = jnp.clip(jnp.ceil(length / size), 1, _MOST_STEPS).astype(int)
+    n_steps = jnp.clip(jnp.ceil(length / size), 1, stretch.longest).astype(int)
     ahead, last = _trajectory(energy, slope, now, momentum, size * tuning.scale, n_steps)
-    before = now.potential + 0.5 * jnp.square(momentum).sum(1)
-    error = ahead.potential + 0.5 * jnp.square(last).sum(1) - before
+    energy_before = now.potential + 0.5 * jnp.square(momentum).sum(1)
+    error = ahead.potential + 0.5 * jnp.square(last).sum(1) - energy_before
     error = jnp.where(jnp.isnan(error), jnp.inf, error)
     acceptance = jnp.exp(jnp.minimum(0.0, -error))
     accepted = jax.vmap(jax.random.uniform)(accept_keys) < acceptance
@@ -260,13 +270,13 @@ def _step(
     if adapting:
         tuning = _learn(tuning, engine.target_accept, now, ahead, then, last, acceptance, length)
         rescaled_after = jnp.round(jnp.asarray(_SCALINGS) * engine.warmup)
-        tuning = jax.lax.cond((rescaled_after == done).any(), _rescaled, lambda kept: kept, tuning)
+        tuning = jax.lax.cond((rescaled_after == before + 1).any(), _rescaled, lambda kept: kept, tuning)
     record = {
         "z": then.z,
         "n_steps": jnp.broadcast_to(n_steps, acceptance.shape),
         "diverging": error > _DIVERGENT,
         "acceptance_rate": acceptance,
-        "energy": before,
+        "energy": energy_before,
     }
     return (then, tuning), record
 

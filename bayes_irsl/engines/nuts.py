@@ -94,9 +94,17 @@ class NUTS:
         return state
 
     def advance(
-        self, coordinates: Coordinates, place: Place, state: HMCState, key: Array, first: int, count: int
+        self,
+        coordinates: Coordinates,
+        place: Place,
+        state: HMCState,
+        key: Array,
+        first: int,
+        count: int,
+        *,
+        rough: bool,
     ) -> tuple[HMCState, dict[str, Array]]:
-        """Take some steps; what was taken before and the key, the state knows itself."""
+        """Take some steps; the state knows the key and what was taken before, and a trajectory how far it goes."""
         moved: tuple[HMCState, dict[str, Array]] = _advance(coordinates, self, self.mesh(), place, state, count)
         return moved
 

@@ -27,7 +27,7 @@ from irsl_models import Design, Model
 _SHARES = (0.2, 0.5)
 _SHORTEST = 20
 # Draws at which the curvature is taken, of all chains together.
-_POINTS = 8
+_POINTS = 4
 
 
 class Sampler(Protocol):
@@ -57,9 +57,12 @@ class Sampler(Protocol):
         ...
 
     def advance(
-        self, coordinates: Coordinates, place: Place, state: Any, key: Array, first: int, count: int
+        self, coordinates: Coordinates, place: Place, state: Any, key: Array, first: int, count: int, *, rough: bool
     ) -> tuple[Any, dict[str, Array]]:
-        """Take some steps after the first ones, adapting in the warm-up; record ``z``, and more, as `taken` does."""
+        """Take some steps after the first ones, adapting in the warm-up; record ``z``, and more, as `taken` does.
+
+        In rounds before the last, `rough` ones, coordinates may not fit, and long trajectories are not worth while.
+        """
         ...
 
 
@@ -127,14 +130,16 @@ def sample(
 
     def advance(state: State, first: int, count: int) -> tuple[State, dict[str, Array]]:
         number = next(number for number, one in enumerate(rounds) if first < one.end)
-        now, here = rounds[number], at(state.whitening)
-        round_key = jax.random.fold_in(run_key, number)
-        chains, record = adapting.advance(coordinates, here, state.chains, round_key, first - now.first, count)
+        now, is_last = rounds[number], number + 1 == len(rounds)
+        round_key, within = jax.random.fold_in(run_key, number), first - now.first
+        chains, record = adapting.advance(
+            coordinates, at(state.whitening), state.chains, round_key, within, count, rough=not is_last
+        )
         trail = state.trail.copy()
         for point, mark in enumerate(now.marks):
             if first <= mark < first + count:
                 trail[point] = record["z"][mark - first]
-        if first + count < now.end or number + 1 == len(rounds):
+        if is_last or first + count < now.end:
             return State(state.whitening, trail, chains), record
         points = _unwhitened(state.whitening, trail.reshape(-1, coordinates.size))
         anew = coordinates.whitened_at(place, points).whitening

@@ -15,7 +15,7 @@ from cyclopts import App
 
 from bayes_irsl import datasets
 from bayes_irsl.engines.base import Engine
-from bayes_irsl.engines.nuts import NUTS
+from bayes_irsl.engines.hmc import HMC
 from bayes_irsl.fitting import fit
 from bayes_irsl.forecasting import forecast
 from bayes_irsl.responses import Responses
@@ -102,11 +102,11 @@ def main(out: Path = Path("frontier_holdout.csv"), *, draws: int = 1000, chains:
     out : Path
         CSV file to write.
     draws, chains : int
-        Draws per chain, and chains, of NUTS.
+        Draws per chain, and chains, of HMC.
     seed : int
         Seed of everything.
     """
-    engine = NUTS(draws=draws, chains=chains)
+    engine = HMC(draws=draws, chains=chains)
     table = pd.concat([study(cutoff, engine, seed) for cutoff in CUTOFFS], ignore_index=True)
     table.to_csv(out, index=False, float_format="%.4f")
     sys.stdout.write(table.round(4).to_string(index=False) + "\n")

@@ -16,7 +16,7 @@ from cyclopts import App
 
 from bayes_irsl.diagnostics import diagnose
 from bayes_irsl.door.reading import read_responses
-from bayes_irsl.engines.nuts import NUTS
+from bayes_irsl.engines.hmc import HMC
 from bayes_irsl.fitting import fit
 from bayes_irsl.responses import Responses
 from bayes_irsl.storage import save
@@ -41,7 +41,7 @@ def read(folder: Path) -> Responses:
 
 @app.default
 def main(
-    folder: Path, out: Path = Path("pythia.nc"), *, draws: int = 3000, warmup: int = 500, chains: int = 2, seed: int = 0
+    folder: Path, out: Path = Path("pythia.nc"), *, draws: int = 1500, warmup: int = 500, chains: int = 4, seed: int = 0
 ) -> None:
     """Run the study.
 
@@ -52,12 +52,12 @@ def main(
     out : Path
         File of the fit; the diagnostics go beside it.
     draws, warmup, chains : int
-        Settings of NUTS.
+        Settings of HMC.
     seed : int
         Seed of everything.
     """
     begun = time.monotonic()
-    engine = NUTS(draws=draws, warmup=warmup, chains=chains)
+    engine = HMC(draws=draws, warmup=warmup, chains=chains)
     fitted = fit(Model(), read(folder), engine, x="flops", group="model", seed=seed)
     save(fitted, out)
     table = diagnose(fitted)
