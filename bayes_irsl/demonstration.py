@@ -26,7 +26,7 @@ DAYS = ("2026-06-30", "2026-12-31")
 HORIZON = "2028-12-31"
 LEVEL = 0.8
 SHOWN = 8
-ENGINE = HMC(draws=1000, warmup=500, chains=4)
+ENGINE = HMC(draws=1500, warmup=500, chains=4)
 
 
 def run(out: Path, echo: Callable[[str], None], *, progress: bool = False) -> bool:

@@ -32,8 +32,9 @@ from irsl_models import Design, Model
 # Steps of a trajectory, at most: while coordinates may not fit, and when they do.
 _ROUGH_STEPS, _MOST_STEPS = 64, 1000
 _DIVERGENT = 1000.0
-# Lengths start at a quarter turn of a standard normal.
-_FIRST_LENGTH = float(np.pi / 2)
+# The largest length starts here, and is never less: on average it then takes nearly half a turn of a standard normal.
+# The criterion that it follows hears most of the many coordinates that fit, and little of the few that need longer.
+_LEAST_LENGTH = 5.0
 # Shares of the warm-up after which scales are learnt anew.
 _SCALINGS = (0.3, 0.6)
 
@@ -194,7 +195,7 @@ def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
         log_step_mean=first,
         error_sum=zero,
         log_step_centre=first + jnp.log(2.0),
-        log_length=jnp.log(jnp.asarray(_FIRST_LENGTH)),
+        log_length=jnp.log(jnp.asarray(_LEAST_LENGTH)),
         slope_mean=zero,
         slope_square=zero,
         scale=jnp.ones(size),
@@ -332,7 +333,7 @@ def _learn(
         log_step=log_step,
         log_step_mean=log_step_mean,
         error_sum=error_sum,
-        log_length=tuning.log_length + jnp.clip(move, -0.35, 0.35),
+        log_length=jnp.maximum(tuning.log_length + jnp.clip(move, -0.35, 0.35), jnp.log(_LEAST_LENGTH)),
         slope_mean=slope_mean,
         slope_square=slope_square,
         mean=tuning.mean + _over_chains(then.z),
