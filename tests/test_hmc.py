@@ -1,5 +1,6 @@
 """Hamiltonian Monte Carlo against closed forms and against the reference engine."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import pytest
 from monte_carlo import standard_error
 
 import bayes_irsl as bi
+from bayes_irsl.choices import choose_engine
 from bayes_irsl.engines import rounds
 from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.hmc import HMC, _halton
@@ -92,6 +94,28 @@ def test_rounds_whiten_what_was_not(engine: Any) -> None:
     widths = np.sqrt(np.maximum(np.linalg.eigvalsh(Gaussian.covariance) * FLATTEST, 1.0))
     np.testing.assert_allclose(np.sort(found["z"].std((0, 1))), widths, rtol=0.1)
     assert found["n_steps"].mean() < 10
+
+
+def test_the_inverse_undoes_a_whitening() -> None:
+    rng = np.random.default_rng(5)
+
+    def draw(*size: int) -> jax.Array:
+        return jnp.asarray(rng.normal(size=size))
+
+    with jax.enable_x64(True):
+        blocks = jnp.asarray([0, 3]), jnp.asarray([1, 2, 4])
+        some = Whitening(draw(5), *blocks, jnp.asarray([0.5, 2.0]), draw(3, 3), draw(2, 3))
+        for whitening in (some, Whitening.none(jnp.arange(5.0))):
+            z = draw(5)
+            np.testing.assert_allclose(whitening.inverse(whitening(z)), z, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("cells", "engine"), [(100_000, "hmc"), (100_001, "svi")])
+def test_the_table_decides_on_the_engine(cells: int, engine: str) -> None:
+    table: Any = SimpleNamespace(cells=range(cells))
+    chosen, why = choose_engine(table)
+    assert chosen.name == engine
+    assert why.startswith(f"engine {engine}: {cells:,} cells")
 
 
 def test_the_warm_up_learns_scales_and_a_long_enough_trajectory(gaussian: dict[str, np.ndarray]) -> None:

@@ -3,8 +3,8 @@ r"""Hamiltonian Monte Carlo with trajectories of random length, all chains in on
 Chains move together: at every step each goes along its own trajectory of the same, jittered length. Nothing
 is decided within a trajectory, so a step costs hardly more than its gradients. Step size, length and the scale of
 every coordinate are learnt in the warm-up from all chains at once: the step size by dual averaging of the acceptance
-(Hoffman and Gelman 2014), the length by following the gradient of the expected squared change of the squared norm
-(ChEES; Hoffman, Radul and Sountsov 2021), the scales from the spread of the draws.
+(Hoffman and Gelman 2014), the length, from a least one on, by following the gradient of the expected squared change of
+the squared norm (ChEES; Hoffman, Radul and Sountsov 2021), the scales from the spread of the draws.
 
 Chains are spread over devices; only sums over them cross from one to another, and in the warm-up alone.
 """

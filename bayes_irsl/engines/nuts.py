@@ -33,8 +33,8 @@ class NUTS:
     """No-U-turn sampler: the reference engine.
 
     Chains start from a quick approximate posterior, as far apart as it is wide; every level is sampled centred,
-    non-centred or in between, as much data as it has; and the coordinates are whitened by the curvature there.
-    None of this changes the posterior.
+    non-centred or in between, as much data as it has; and the coordinates are whitened by the curvature there, and anew
+    in the warm-up by that at the draws. None of this changes the posterior.
 
     Parameters
     ----------

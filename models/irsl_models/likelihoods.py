@@ -18,10 +18,10 @@ from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta
 from irsl_models.law import Law
 from irsl_models.pooling import pooled, pooled_level
 
-# Added to the square of an overdispersion, for 0 has no reciprocal: a million trials scatter by half a percent more.
-LEAST_VARIANCE = 1e-8
-
 __all__ = ["bernoulli", "beta", "beta_binomial", "binomial", "ordered_beta"]
+
+# Added to the square of an overdispersion, for 0 has no reciprocal: a million trials scatter by half a percent more.
+_LEAST_VARIANCE = 1e-8
 
 
 def bernoulli(design: Design) -> Law:
@@ -63,7 +63,7 @@ def beta_binomial(
     level = pooled_level("log_precision", design, log_precision_mean, log_precision_between)
     with plate("item", design.n_items):
         overdispersion: Array = sample("overdispersion", dist.Normal(0.0, jnp.exp(-level / 2.0)))
-    precision = 1.0 / (LEAST_VARIANCE + jnp.square(overdispersion))
+    precision = 1.0 / (_LEAST_VARIANCE + jnp.square(overdispersion))
     return Law(LogitBetaBinomial, _reported(precision), ("trials", "log_choose"))
 
 
@@ -124,6 +124,7 @@ def ordered_beta(
 
 
 def _reported(precision: Array) -> dict[str, Array]:
+    """Precisions of items as the parameter of a law, and as a quantity that fits report."""
     return {"precision": deterministic("precision", precision)}
 
 

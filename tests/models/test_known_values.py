@@ -7,7 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 from model_tables import log_probability
+from numpyro import handlers
 from numpyro.infer.util import log_density
 from scipy.optimize import brentq
 from scipy.special import expit, logit
@@ -139,7 +141,7 @@ def test_overdispersion_passes_smoothly_through_none() -> None:
         return log_density(model, (jax.tree.map(jnp.asarray, table),), {}, drawn)[0]
 
     with jax.enable_x64(True):
-        # What one item differs from a binomial by is proportional to the square of its overdispersion.
+        # Prior and likelihood differ from no overdispersion by what is proportional to its square.
         at = jnp.asarray([0.0, 1e-4, -1e-4, 1e-2, 2e-2])
         value, slope = map(np.asarray, jax.vmap(jax.value_and_grad(energy))(at))
     assert slope[0] == 0.0
@@ -148,6 +150,23 @@ def test_overdispersion_passes_smoothly_through_none() -> None:
     assert (value[4] - value[0]) / (value[3] - value[0]) == pytest.approx(4.0, rel=0.02)
     _, found = evaluate(likelihoods.beta_binomial, table, threshold, precision=np.inf)
     np.testing.assert_allclose(found, binomial, rtol=0, atol=1e-5)
+
+
+def test_overdispersion_is_half_normal_around_its_level() -> None:
+    table, _ = cells(np.ones(40_000, dtype=int), np.ones(40_000, dtype=int), np.full(40_000, 0.5))
+    with handlers.seed(rng_seed=3), handlers.substitute(data={"log_precision_mean": 3.0}):
+        drawn = np.asarray(likelihoods.beta_binomial(table).parameters["precision"], dtype=float)
+    half_normal = scipy.stats.halfnorm(scale=np.exp(-1.5))
+    # A distance this large between samples and their distribution comes once in 1.7 million seeds.
+    distance = scipy.stats.kstest(drawn**-0.5, half_normal.cdf).statistic
+    assert distance < scipy.stats.kstwo(len(drawn)).isf(6e-7)
+    with jax.enable_x64(True), handlers.trace() as trace, handlers.seed(rng_seed=3):
+        with handlers.substitute(data={"log_precision_mean": np.float64(3.0)}):
+            likelihoods.beta_binomial(table)
+        at = np.geomspace(1e-6, 3.0, 30)
+        # Both signs of one overdispersion are one precision.
+        ours = np.logaddexp(*(trace["overdispersion"]["fn"].log_prob(s * at[:, None])[:, 0] for s in (1, -1)))
+    np.testing.assert_allclose(ours, half_normal.logpdf(at), rtol=1e-12, atol=1e-12)
 
 
 DIFFICULTY = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
