@@ -79,6 +79,22 @@ class Fit:
         """What was chosen and found on the way from the table to the draws."""
         return tuple(self.tree.attrs["notes"])
 
+    def thinned(self, draws: int) -> Fit:
+        """Keep so many draws at most (one of each chain at least), as far apart as possible.
+
+        Parameters
+        ----------
+        draws : int
+            Number over all chains: 1,000 place the ends of a 90% interval to a hundredth of its probability.
+        """
+        sizes = self.posterior.sizes
+        per_chain = min(sizes["draw"], max(1, draws // sizes["chain"]))
+        kept = np.linspace(0, sizes["draw"] - 1, per_chain).astype(int)
+        parts = {name: part.to_dataset().isel(draw=kept, missing_dims="ignore") for name, part in self.tree.items()}
+        tree = xr.DataTree.from_dict(parts)
+        tree.attrs = self.tree.attrs
+        return replace(self, tree=tree)
+
     @cached_property
     def population(self) -> encoding.Population:
         """Names and codes of the calibration table."""

@@ -20,7 +20,7 @@ from bayes_irsl.fitting import Fit
 from bayes_irsl.forecasting import forecast
 
 
-def records(fit: Fit, items: Sequence[str], until: str | date, *, seed: int = 0) -> xr.DataArray:
+def records(fit: Fit, items: Sequence[str], until: str | date, *, draws: int = 2000, seed: int = 0) -> xr.DataArray:
     """Draw the best score so far on some items, month by month beyond the calibration table.
 
     Parameters
@@ -31,6 +31,8 @@ def records(fit: Fit, items: Sequence[str], until: str | date, *, seed: int = 0)
         Items, at least one of whose scores is from the last year of the table.
     until : str or date
         Last day of interest.
+    draws : int
+        Draws of the posterior that are used, at most: each stands for hundreds of new LMs.
     seed : int
         Seed of what is drawn.
 
@@ -64,7 +66,7 @@ def records(fit: Fit, items: Sequence[str], until: str | date, *, seed: int = 0)
             axis.name: [f"{month:%Y-%m-%d}" for month in months for _ in range(most)],
         }
     )
-    drawn = forecast(fit, lms, items=items, seed=seed)["score"].to_numpy()
+    drawn = forecast(fit.thinned(draws), lms, items=items, seed=seed)["score"].to_numpy()
     drawn = drawn.reshape(*drawn.shape[:2], len(months), most, len(items))
     start = scores.groupby("item")["score"].max().reindex(list(items)).to_numpy()
     best = np.empty((*drawn.shape[:2], len(months) + 1, len(items)))

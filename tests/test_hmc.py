@@ -13,6 +13,7 @@ import bayes_irsl as bi
 from bayes_irsl.choices import choose_engine
 from bayes_irsl.engines import rounds
 from bayes_irsl.engines.coordinates import Coordinates, Place
+from bayes_irsl.engines.density import Density
 from bayes_irsl.engines.hmc import HMC, _halton
 from bayes_irsl.engines.nuts import NUTS
 from bayes_irsl.engines.running import ALONE, Running
@@ -23,8 +24,8 @@ SIZE = 12
 SCALES = np.geomspace(0.2, 4.0, SIZE)
 
 
-class Known(Coordinates):
-    """Coordinates of a density that is known instead of a model's."""
+class Known(Density):
+    """A density that is known instead of a model's."""
 
     def __init__(self) -> None:
         super().__init__(bi.Model(), (("u", (SIZE,)),))
@@ -36,7 +37,7 @@ class Gaussian(Known):
     covariance = np.diag(SCALES**2)
     covariance[0, 1] = covariance[1, 0] = 0.9 * SCALES[0] * SCALES[1]
 
-    def unwhitened(self, design: Any, shares: Any, u: jax.Array) -> jax.Array:
+    def __call__(self, arguments: Any, u: jax.Array) -> jax.Array:
         energy: jax.Array = 0.5 * u @ jnp.linalg.solve(jnp.asarray(self.covariance), u)
         return energy
 
@@ -44,7 +45,7 @@ class Gaussian(Known):
 class Wall(Known):
     """A standard normal inside a quartic wall along the first coordinate."""
 
-    def unwhitened(self, design: Any, shares: Any, u: jax.Array) -> jax.Array:
+    def __call__(self, arguments: Any, u: jax.Array) -> jax.Array:
         return 0.5 * (u**2).sum() + (u[0] / 1.5) ** 4
 
 
@@ -73,7 +74,7 @@ def assert_from_the_gaussian(u: np.ndarray) -> None:
 @pytest.fixture(scope="module")
 def gaussian() -> dict[str, np.ndarray]:
     """So short a warm-up that the coordinates stay as they are."""
-    return drawn(HMC(draws=1500, warmup=99, chains=4), Gaussian(), seed=2)
+    return drawn(HMC(draws=1500, warmup=99, chains=4), Coordinates(Gaussian()), seed=2)
 
 
 def test_means_and_covariances_are_those_of_the_gaussian(gaussian: dict[str, np.ndarray]) -> None:
@@ -86,7 +87,7 @@ def test_means_and_covariances_are_those_of_the_gaussian(gaussian: dict[str, np.
     "engine", [HMC(draws=1500, warmup=100), NUTS(draws=1000, warmup=100, chains=2)], ids=lambda engine: engine.name
 )
 def test_rounds_whiten_what_was_not(engine: Any) -> None:
-    found = drawn(engine, Gaussian(), seed=3)
+    found = drawn(engine, Coordinates(Gaussian()), seed=3)
     assert_from_the_gaussian(found["u"])
     z = found["z"] / found["z"].std((0, 1))
     assert abs(np.cov(z.reshape(-1, SIZE).T) - np.eye(SIZE)).max() < 0.2
@@ -135,7 +136,7 @@ def test_jitters_fill_the_unit_interval() -> None:
 def test_starts_far_above_typical_points_are_pulled_in() -> None:
     """Points beyond the wall come nearer, the others stay."""
     z = jnp.zeros((2, SIZE)).at[0, :3].set(jnp.asarray([0.5, 1.0, -1.0])).at[1, 0].set(40.0)
-    found = np.asarray(Wall().pulled_in(unwhitened_place(), z))
+    found = np.asarray(Coordinates(Wall()).pulled_in(unwhitened_place(), z))
     np.testing.assert_array_equal(found[0], z[0])
     assert found[1].tolist() == [2.5, *[0.0] * (SIZE - 1)]
 

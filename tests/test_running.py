@@ -17,6 +17,7 @@ import bayes_irsl as bi
 from bayes_irsl.checkpoints import Checkpoint, begin_or_resume, check_folder, remove
 from bayes_irsl.engines import whitened
 from bayes_irsl.engines.coordinates import Coordinates, Place
+from bayes_irsl.engines.density import Density
 from bayes_irsl.engines.hmc import HMC
 from bayes_irsl.engines.nuts import NUTS
 from bayes_irsl.engines.running import MOST, Running, Steps
@@ -313,8 +314,8 @@ def test_a_line_is_written_over_and_taken_away() -> None:
 
 
 @pytest.fixture(scope="module")
-def gaussian() -> Gaussian:
-    return Gaussian()
+def gaussian() -> Coordinates:
+    return Coordinates(Gaussian())
 
 
 SAMPLERS = [
@@ -326,7 +327,7 @@ SAMPLERS = [
 
 # Two devices: two chains take one each, three share one.
 @pytest.mark.parametrize("engine", SAMPLERS, ids=lambda engine: f"{engine.name}-{engine.chains}")
-def test_killed_samplers_end_with_the_same_draws(engine: Any, gaussian: Gaussian, tmp_path: Path) -> None:
+def test_killed_samplers_end_with_the_same_draws(engine: Any, gaussian: Coordinates, tmp_path: Path) -> None:
     undisturbed = drawn(engine, gaussian, 3)
     for kills in ((0, 2, 4), (7, 2)):
         kept = Checkpoint(tmp_path / str(kills), RUN, every=0.0)
@@ -339,7 +340,7 @@ def test_killed_samplers_end_with_the_same_draws(engine: Any, gaussian: Gaussian
 
 
 @pytest.mark.parametrize("chains", [2, 4])
-def test_nuts_draws_from_the_gaussian(chains: int, gaussian: Gaussian) -> None:
+def test_nuts_draws_from_the_gaussian(chains: int, gaussian: Coordinates) -> None:
     """As `test_hmc` has it for HMC: with one device for each chain, and with one for all."""
     found = drawn(NUTS(draws=1000, warmup=99, chains=chains), gaussian, 4)
     assert found["u"].shape == (chains, 1000, len(SCALES))
@@ -356,7 +357,8 @@ def test_coordinates_are_found_once(kept: Checkpoint, monkeypatch: pytest.Monkey
         calls.append(seed)
         third = jnp.array([1 / 3])
         whitening = Whitening(third, jnp.arange(1), jnp.arange(0), third, jnp.zeros((0, 0)), jnp.zeros((1, 0)))
-        return Coordinates(model, (("b", ()), ("a/c", (2, 1)))), Place(design, {"a": third, "b": 2 * third}, whitening)
+        coordinates = Coordinates(Density(model, (("b", ()), ("a/c", (2, 1)))))
+        return coordinates, Place(design, {"a": third, "b": 2 * third}, whitening)
 
     monkeypatch.setattr(whitened, "find", find)
     design: Any = {"x": np.arange(2.0)}
@@ -366,5 +368,5 @@ def test_coordinates_are_found_once(kept: Checkpoint, monkeypatch: pytest.Monkey
         alone = whitened.coordinates_of(model, design, 5, Running())
     assert calls == [5, 5]
     for coordinates, place in (again, alone):
-        assert coordinates == found[0] == Coordinates(model, (("b", ()), ("a/c", (2, 1))))
+        assert coordinates == found[0] == Coordinates(Density(model, (("b", ()), ("a/c", (2, 1)))))
         jax.tree.map(np.testing.assert_array_equal, place, found[1])

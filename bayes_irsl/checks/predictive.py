@@ -42,13 +42,6 @@ def _replicated(fit: Fit, cells: pd.DataFrame) -> np.ndarray:
     """Responses drawn anew at some cells, dimensions (draw, cell)."""
     with double_precision():
         names = ("score", "successes")
-        drawn = evaluate(fit.model, unseen(fit.population, cells), _thinned(fit.sites), names, seed=0)
+        drawn = evaluate(fit.model, unseen(fit.population, cells), fit.thinned(_DRAWS).sites, names, seed=0)
     value = next(iter(drawn.values()))
     return value.reshape(-1, value.shape[-1])
-
-
-def _thinned(sites: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Draws as far apart as possible, few enough for a check."""
-    chains, draws = next(iter(sites.values())).shape[:2]
-    kept = np.unique(np.linspace(0, draws - 1, max(1, _DRAWS // chains)).astype(int))
-    return {name: value[:, kept] for name, value in sites.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -11,12 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from numpyro.distributions import biject_to
-from numpyro.infer.util import constrain_fn, potential_energy
 
 from bayes_irsl.engines import warm_start
-from bayes_irsl.engines.base import structure
-from bayes_irsl.engines.centring import SUFFIX, free
+from bayes_irsl.engines.centring import SUFFIX
+from bayes_irsl.engines.density import Arguments, Density, Shares
 from bayes_irsl.engines.whitening import Whitening, whiten
 from irsl_models import Design, Model
 
@@ -41,8 +38,13 @@ class Place:
     """
 
     design: Design
-    shares: Mapping[str, Array]
+    shares: Shares
     whitening: Whitening
+
+    @property
+    def arguments(self) -> Arguments:
+        """What the density takes beside the parameters."""
+        return self.design, self.shares
 
 
 @dataclass(frozen=True)
@@ -51,28 +53,20 @@ class Coordinates:
 
     Parameters
     ----------
-    model : Model
-        The model as written.
-    shapes : tuple of (str, tuple of int)
-        Sites of its partly centred form and their unconstrained shapes, in the order of the flat vector.
+    density : Density
+        The posterior in unconstrained parameters.
     """
 
-    model: Model
-    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    density: Density
 
     @property
     def size(self) -> int:
         """Number of parameters."""
-        return sum(prod(shape) for _, shape in self.shapes)
+        return self.density.size
 
     def potential(self, place: Place, z: Float[Array, " parameter"]) -> Float[Array, ""]:
         """Negative log density at whitened coordinates, up to a constant."""
-        return self.unwhitened(place.design, place.shares, place.whitening(z))
-
-    def unwhitened(self, design: Design, shares: Mapping[str, Array], u: Float[Array, " parameter"]) -> Array:
-        """Negative log density at unconstrained parameters."""
-        energy: Array = potential_energy(free(self.model, shares), (design,), {}, self._unravel(u))
-        return energy
+        return self.density(place.arguments, place.whitening(z))
 
     def sites(self, place: Place, z: Float[Array, "draw parameter"]) -> dict[str, np.ndarray]:
         """Values of the sites that the model samples and does not observe, by draw."""
@@ -81,9 +75,16 @@ class Coordinates:
     def whitened_at(self, place: Place, points: Float[Array, "point parameter"]) -> Place:
         """The place with coordinates that fit what the posterior is at some unconstrained points."""
         # Abilities meet one another only through the other parameters.
-        marks = [np.full(prod(shape), name == "ability" + SUFFIX) for name, shape in self.shapes]
-        arguments, diagonal = (place.design, place.shares), np.flatnonzero(np.concatenate(marks))
-        return replace(place, whitening=whiten(partial(_arguments_first, self), arguments, points, diagonal))
+        marks = [np.full(prod(shape), name == "ability" + SUFFIX) for name, shape in self.density.shapes]
+        diagonal = np.flatnonzero(np.concatenate(marks))
+        return replace(place, whitening=whiten(self.density, place.arguments, points, diagonal))
+
+    def descent(
+        self, place: Place, z: Float[Array, "chain parameter"]
+    ) -> tuple[Float[Array, " chain"], Float[Array, "chain parameter"]]:
+        """Potentials and their gradients at some points."""
+        found: tuple[Array, Array] = _descent(self, place, z)
+        return found
 
     def pulled_in(self, place: Place, z: Float[Array, "chain parameter"]) -> Float[Array, "chain parameter"]:
         """Halve points that lie far above the level of typical ones until they do not.
@@ -91,42 +92,31 @@ class Coordinates:
         Far from the centre the coordinates may be wrong by so much that a chain starts thousands of nats up and falls
         into the neck of a funnel, out of which no later step leads. A typical point of n dimensions is n / 2 up.
         """
+        level = self.descent(place, jnp.zeros_like(z))[0] + self.size
         for _ in range(_HALVINGS):
-            z = _nearer(self, place, z)
+            is_near = self.descent(place, z)[0] < level
+            if is_near.all():
+                break
+            z = jnp.where(is_near[:, None], z, z / 2.0)
         return z
-
-    def _unravel(self, u: Array) -> dict[str, Array]:
-        parts, first = {}, 0
-        for name, shape in self.shapes:
-            parts[name] = u[first : first + prod(shape)].reshape(shape)
-            first += prod(shape)
-        return parts
 
 
 def find(model: Model, design: Design, seed: int) -> tuple[Coordinates, Place]:
     """Find coordinates of a posterior; their zero is a typical point."""
     start = warm_start.find(model, design, seed)
-    sites = structure(free(model, start.shares), design)
-    supports = {name: biject_to(sites[name]["fn"].support) for name in start.values}
-    at = {name: supports[name].inv(jnp.asarray(value)) for name, value in sorted(start.values.items())}
-    coordinates = Coordinates(model, tuple((name, jnp.shape(value)) for name, value in at.items()))
-    centre = jnp.concatenate([jnp.ravel(value) for value in at.values()])
-    place = Place(design, start.shares, Whitening.none(centre))
-    return coordinates, coordinates.whitened_at(place, centre[None])
-
-
-def _arguments_first(coordinates: Coordinates, arguments: tuple[Design, Mapping[str, Array]], u: Array) -> Array:
-    return coordinates.unwhitened(*arguments, u)
+    shares = {name: jnp.asarray(share) for name, share in start.shares.items()}
+    density = Density.of(model, (design, shares))
+    centre = density.flat((design, shares), start.values)
+    coordinates = Coordinates(density)
+    return coordinates, coordinates.whitened_at(Place(design, shares, Whitening.none(centre)), centre[None])
 
 
 @partial(jax.jit, static_argnums=0)
 def _sites(coordinates: Coordinates, place: Place, z: Array) -> dict[str, Array]:
-    model = free(coordinates.model, place.shares)
-    names = {name.removesuffix(SUFFIX) for name, _ in coordinates.shapes}
+    names = {name.removesuffix(SUFFIX) for name, _ in coordinates.density.shapes}
 
     def one(z: Array) -> dict[str, Array]:
-        parts = coordinates._unravel(place.whitening(z))
-        values = constrain_fn(model, (place.design,), {}, parts, return_deterministic=True)
+        values = coordinates.density.values(place.arguments, place.whitening(z))
         return {name: value for name, value in values.items() if name in names}
 
     found: dict[str, Array] = jax.lax.map(one, z, batch_size=_AT_ONCE)
@@ -134,7 +124,7 @@ def _sites(coordinates: Coordinates, place: Place, z: Array) -> dict[str, Array]
 
 
 @partial(jax.jit, static_argnums=0)
-def _nearer(coordinates: Coordinates, place: Place, z: Array) -> Array:
-    level = coordinates.potential(place, jnp.zeros(coordinates.size)) + coordinates.size
-    height = jax.lax.map(partial(coordinates.potential, place), z)
-    return jnp.where((height < level)[:, None], z, z / 2.0)
+def _descent(coordinates: Coordinates, place: Place, z: Array) -> tuple[Array, Array]:
+    # One by one: all at once takes a quarter longer, for products of a matrix with a few vectors are slow.
+    found: tuple[Array, Array] = jax.lax.map(jax.value_and_grad(partial(coordinates.potential, place)), z)
+    return found

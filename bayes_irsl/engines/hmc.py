@@ -3,7 +3,7 @@ r"""Hamiltonian Monte Carlo with trajectories of random length, all chains in on
 Chains move together: at every step each goes along its own trajectory of the same, jittered length. Nothing
 is decided within a trajectory, so a step costs hardly more than its gradients. Step size, length and the scale of
 every coordinate are learnt in the warm-up from all chains at once: the step size by dual averaging of the acceptance
-(Hoffman and Gelman 2014), the length, from a least one on, by following the gradient of the expected squared change of
+(Hoffman and Gelman 2014), the length, between bounds, by following the gradient of the expected squared change of
 the squared norm (ChEES; Hoffman, Radul and Sountsov 2021), the scales from the spread of the draws.
 
 Chains are spread over devices; only sums over them cross from one to another, and in the warm-up alone.
@@ -32,9 +32,10 @@ from irsl_models import Design, Model
 # Steps of a trajectory, at most: while coordinates may not fit, and when they do.
 _ROUGH_STEPS, _MOST_STEPS = 64, 1000
 _DIVERGENT = 1000.0
-# The largest length starts here, and is never less: on average it then takes nearly half a turn of a standard normal.
-# The criterion that it follows hears most of the many coordinates that fit, and little of the few that need longer.
-_LEAST_LENGTH = 5.0
+# The largest length starts at the first, where it takes nearly half a turn of a standard normal on average. The
+# criterion that it follows hears most of the many coordinates that fit, and little of the few that need longer; or it
+# hears these alone, and goes round the others many times. So it is held near half a turn where coordinates fit.
+_LEAST_LENGTH, _MOST_LENGTH = 5.0, 7.0
 # Shares of the warm-up after which scales are learnt anew.
 _SCALINGS = (0.3, 0.6)
 
@@ -98,6 +99,8 @@ class Stretch(NamedTuple):
         Of all steps.
     taken, wanted : Array
         Numbers of steps before, and of these.
+    is_adapting : Array
+        Whether they belong to the warm-up.
     longest : Array
         Leapfrog steps of a trajectory, at most.
     jitter : Float[Array, " step"]
@@ -107,6 +110,7 @@ class Stretch(NamedTuple):
     key: Array
     taken: Array
     wanted: Array
+    is_adapting: Array
     longest: Array
     jitter: Array
 
@@ -162,11 +166,9 @@ class HMC:
     ) -> tuple[State, dict[str, Array]]:
         """Take some steps after the first ones, adapting in the warm-up."""
         longest = jnp.asarray(_ROUGH_STEPS if rough else _MOST_STEPS)
-        stretch = Stretch(key, jnp.asarray(first), jnp.asarray(count), longest, _halton(first, MOST))
-        adapting = first < self.warmup
-        moved: tuple[State, dict[str, Array]] = _advance(
-            coordinates, self, self.mesh(), adapting, place, state, stretch
-        )
+        is_adapting = jnp.asarray(first < self.warmup)
+        stretch = Stretch(key, jnp.asarray(first), jnp.asarray(count), is_adapting, longest, _halton(first, MOST))
+        moved: tuple[State, dict[str, Array]] = _advance(coordinates, self, self.mesh(), place, state, stretch)
         return moved
 
 
@@ -184,9 +186,8 @@ def _halton(first: int, count: int) -> Array:
     return jnp.asarray(bits @ (0.5 ** np.arange(1, 33)))
 
 
-@partial(jax.jit, static_argnums=0)
 def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
-    potential, gradient = jax.vmap(jax.value_and_grad(partial(coordinates.potential, place)))(z)
+    potential, gradient = coordinates.descent(place, z)
     zero, size = jnp.zeros(()), z.shape[1]
     first = jnp.log(jnp.asarray(size**-0.25))
     tuning = Tuning(
@@ -206,22 +207,16 @@ def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
     return Chains(z, gradient, potential), tuning
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+@partial(jax.jit, static_argnums=(0, 1, 2))
 def _advance(
-    coordinates: Coordinates,
-    engine: HMC,
-    mesh: Mesh,
-    adapting: bool,
-    place: Place,
-    state: State,
-    stretch: Stretch,
+    coordinates: Coordinates, engine: HMC, mesh: Mesh, place: Place, state: State, stretch: Stretch
 ) -> tuple[State, dict[str, Array]]:
     """Take some steps."""
 
     def chains(
         place: Place, chains: Chains, tuning: Tuning, numbers: Array, stretch: Stretch
     ) -> tuple[Chains, Tuning, dict[str, Array]]:
-        step = partial(_step, coordinates, engine, adapting, place, numbers, stretch)
+        step = partial(_step, coordinates, engine, place, numbers, stretch)
         (chains, tuning), record = taken(step, (chains, tuning), stretch.taken, stretch.wanted)
         return chains, tuning, record
 
@@ -240,7 +235,6 @@ def _advance(
 def _step(
     coordinates: Coordinates,
     engine: HMC,
-    adapting: bool,
     place: Place,
     numbers: Int[Array, " chain"],
     stretch: Stretch,
@@ -250,16 +244,15 @@ def _step(
     """Take one step of the chains of a device, after so many before."""
     now, tuning = state
     key, share = jax.random.fold_in(stretch.key, before), stretch.jitter[before - stretch.taken]
-    energy = jax.vmap(jax.value_and_grad(partial(coordinates.potential, place)))
-    slope = jax.vmap(jax.grad(partial(coordinates.potential, place)))
+    descent = partial(coordinates.descent, place)
     # A key for each chain: what it draws does not depend on the devices.
     keys = jax.vmap(partial(jax.random.fold_in, key))(numbers)
     momentum_keys, accept_keys = jnp.moveaxis(jax.vmap(jax.random.split)(keys), 1, 0)
     momentum = jax.vmap(lambda key: jax.random.normal(key, now.z.shape[1:]))(momentum_keys)
-    size = jnp.exp(tuning.log_step if adapting else tuning.log_step_mean)
+    size = jnp.exp(jnp.where(stretch.is_adapting, tuning.log_step, tuning.log_step_mean))
     length = share * jnp.exp(tuning.log_length)
     n_steps = jnp.clip(jnp.ceil(length / size), 1, stretch.longest).astype(int)
-    ahead, last = _trajectory(energy, slope, now, momentum, size * tuning.scale, n_steps)
+    ahead, last = _trajectory(descent, now, momentum, size * tuning.scale, n_steps)
     energy_before = now.potential + 0.5 * jnp.square(momentum).sum(1)
     error = ahead.potential + 0.5 * jnp.square(last).sum(1) - energy_before
     error = jnp.where(jnp.isnan(error), jnp.inf, error)
@@ -268,10 +261,17 @@ def _step(
     then: Chains = jax.tree.map(
         lambda new, old: jnp.where(accepted.reshape(-1, *(1,) * (new.ndim - 1)), new, old), ahead, now
     )
-    if adapting:
+    rescaled_after = jnp.round(jnp.asarray(_SCALINGS) * engine.warmup)
+
+    most = _MOST_LENGTH if place.whitening.is_whole else np.inf
+
+    def learnt(tuning: Tuning) -> Tuning:
         tuning = _learn(tuning, engine.target_accept, now, ahead, then, last, acceptance, length)
-        rescaled_after = jnp.round(jnp.asarray(_SCALINGS) * engine.warmup)
-        tuning = jax.lax.cond((rescaled_after == before + 1).any(), _rescaled, lambda kept: kept, tuning)
+        tuning = tuning._replace(log_length=jnp.clip(tuning.log_length, np.log(_LEAST_LENGTH), np.log(most)))
+        kept: Tuning = jax.lax.cond((rescaled_after == before + 1).any(), _rescaled, lambda kept: kept, tuning)
+        return kept
+
+    tuning = jax.lax.cond(stretch.is_adapting, learnt, lambda kept: kept, tuning)
     record = {
         "z": then.z,
         "n_steps": jnp.broadcast_to(n_steps, acceptance.shape),
@@ -283,20 +283,18 @@ def _step(
 
 
 def _trajectory(
-    energy: Any, slope: Any, start: Chains, momentum: Array, step: Float[Array, " parameter"], n_steps: Array
+    descent: Any, start: Chains, momentum: Array, step: Float[Array, " parameter"], n_steps: Array
 ) -> tuple[Chains, Array]:
     """Follow the leapfrog integrator; momenta are in units in which every coordinate has the same mass."""
-    momentum = momentum - 0.5 * step * start.gradient
 
-    def move(_: int, at: tuple[Array, Array]) -> tuple[Array, Array]:
-        z, momentum = at
-        z = z + step * momentum
-        return z, momentum - step * slope(z)
+    def move(_: int, at: tuple[Chains, Array]) -> tuple[Chains, Array]:
+        chains, momentum = at
+        z = chains.z + step * momentum
+        potential, gradient = descent(z)
+        return Chains(z, gradient, potential), momentum - step * gradient
 
-    z, momentum = jax.lax.fori_loop(0, n_steps - 1, move, (start.z, momentum))
-    z = z + step * momentum
-    potential, gradient = energy(z)
-    return Chains(z, gradient, potential), momentum - 0.5 * step * gradient
+    last, momentum = jax.lax.fori_loop(0, n_steps, move, (start, momentum - 0.5 * step * start.gradient))
+    return last, momentum + 0.5 * step * last.gradient
 
 
 def _learn(
@@ -333,7 +331,7 @@ def _learn(
         log_step=log_step,
         log_step_mean=log_step_mean,
         error_sum=error_sum,
-        log_length=jnp.maximum(tuning.log_length + jnp.clip(move, -0.35, 0.35), jnp.log(_LEAST_LENGTH)),
+        log_length=tuning.log_length + jnp.clip(move, -0.35, 0.35),
         slope_mean=slope_mean,
         slope_square=slope_square,
         mean=tuning.mean + _over_chains(then.z),

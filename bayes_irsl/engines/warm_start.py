@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from numpyro import handlers
-from numpyro.infer import SVI, Trace_ELBO, init_to_median
-from numpyro.infer.autoguide import AutoNormal
 from numpyro.optim import Adam
 
 from bayes_irsl.engines.base import structure
 from bayes_irsl.engines.centring import SUFFIX, PartlyCentred, hierarchical, share_of_data
+from bayes_irsl.engines.density import Arguments, Density, Shares
 from irsl_models import Design, Model
 
 
@@ -47,34 +48,46 @@ def learning_rate(peak: float, steps: int) -> Any:
 
 def find(model: Model, design: Design, seed: int, *, steps: int = 2000) -> Start:
     """Approximate the posterior of a model, coarsely."""
-    names = hierarchical(structure(model, design))
-    free = handlers.reparam(model, {name: PartlyCentred(np.zeros(())) for name in names})
-    guide = AutoNormal(free, init_loc_fn=init_to_median, init_scale=0.1)
-    svi = SVI(free, guide, Adam(learning_rate(0.02, steps)), Trace_ELBO())
-    params = svi.run(jax.random.key(seed), steps, design, progress_bar=False, stable_update=True).params
-    found = {name: [np.asarray(params[f"{name}{SUFFIX}_auto_{what}"]) for what in ("loc", "scale")] for name in names}
-    shares = {name: share_of_data(*found[name]) for name in names}
-    forms = {name: PartlyCentred(share) for name, share in shares.items()}
-    latent = {name.removesuffix("_auto_loc") for name in params if name.endswith("_auto_loc")}
-    middle = {name: value for name, value in guide.median(params).items() if name in latent}
-    return Start(shares, _converted(model, free, forms, design, middle))
+    sites = structure(model, design)
+    non_centred = {name: jnp.zeros(sites[name]["fn"].shape()) for name in hierarchical(sites)}
+    arguments = design, non_centred
+    density = Density.of(model, arguments)
+    centre, deviation = _mean_field(density, steps, arguments, jax.random.key(seed))
+    parts = density.split(centre), density.split(deviation)
+    shares = {name: share_of_data(*(np.asarray(part[name + SUFFIX]) for part in parts)) for name in non_centred}
+    return Start(shares, _converted(density, arguments, shares, centre))
 
 
-def _converted(
-    model: Model, free: Any, forms: Mapping[str, PartlyCentred], design: Design, values: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Turn values of the non-centred model into those of its final form."""
+@partial(jax.jit, static_argnums=(0, 1))
+def _mean_field(density: Density, steps: int, arguments: Arguments, key: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of every parameter under the nearest normal of independent ones."""
+    optimiser = Adam(learning_rate(0.02, steps))
 
-    @jax.jit
-    def convert(design: Design, values: Mapping[str, Any]) -> dict[str, Any]:
-        with handlers.seed(rng_seed=0), handlers.trace() as found, handlers.substitute(data=dict(values)):
-            free(design)
-        own = {name: value for name, value in values.items() if not name.endswith(SUFFIX)}
-        own |= {name: found[name]["value"] for name in forms}
-        with handlers.seed(rng_seed=0), handlers.trace() as plain, handlers.substitute(data=own):
-            model(design)
-        final = {name: value for name, value in own.items() if name not in forms}
-        return final | {name + SUFFIX: form.convert(plain[name]["fn"], own[name]) for name, form in forms.items()}
+    def loss(params: tuple[Array, Array], key: Array) -> Array:
+        centre, log_deviation = params
+        drawn = centre + jnp.exp(log_deviation) * jax.random.normal(key, centre.shape)
+        return density(arguments, drawn) - log_deviation.sum()
 
-    result: dict[str, Any] = convert(design, values)
-    return result
+    def step(number: Array, state: Any) -> Any:
+        slope = jax.grad(loss)(optimiser.get_params(state), jax.random.fold_in(key, number))
+        is_finite = jnp.isfinite(slope[0]).all() & jnp.isfinite(slope[1]).all()
+        return jax.tree.map(lambda new, old: jnp.where(is_finite, new, old), optimiser.update(slope, state), state)
+
+    start = density.median(arguments)
+    state = optimiser.init((start, jnp.full(start.shape, jnp.log(0.1))))
+    centre, log_deviation = optimiser.get_params(jax.lax.fori_loop(0, steps, step, state))
+    return centre, jnp.exp(log_deviation)
+
+
+@partial(jax.jit, static_argnums=0)
+def _converted(density: Density, arguments: Arguments, shares: Shares, u: Array) -> dict[str, Array]:
+    """Values of the model in its final form, at a point of the non-centred one."""
+    design, non_centred = arguments
+    values = density.values(arguments, u)
+    own = {name: values[name.removesuffix(SUFFIX)] for name, _ in density.shapes}
+    written = {name.removesuffix(SUFFIX): value for name, value in own.items()}
+    with handlers.seed(rng_seed=0), handlers.trace() as found, handlers.substitute(data=written):
+        density.model(design)
+    for name in non_centred:
+        own[name + SUFFIX] = PartlyCentred(shares[name]).convert(found[name]["fn"], written[name])
+    return own

@@ -13,6 +13,7 @@ from jaxtyping import Array
 
 from bayes_irsl.engines.base import Draws
 from bayes_irsl.engines.coordinates import Coordinates, Place, find
+from bayes_irsl.engines.density import Density
 from bayes_irsl.engines.running import Running
 from bayes_irsl.engines.whitening import Whitening
 from irsl_models import Design, Model
@@ -25,7 +26,7 @@ def coordinates_of(model: Model, design: Design, seed: int, running: Running) ->
     shapes = tuple((name, tuple(map(int, shape))) for name, shape in kept["shapes"].items())
     shares = {name: jnp.asarray(value) for name, value in kept.get("shares", {}).items()}
     whitening = Whitening(**{name: jnp.asarray(value) for name, value in kept["whitening"].items()})
-    return Coordinates(model, shapes), Place(design, shares, whitening)
+    return Coordinates(Density(model, shapes)), Place(design, shares, whitening)
 
 
 def mesh_of(devices: int) -> Mesh:
@@ -56,7 +57,7 @@ def draws_of(coordinates: Coordinates, place: Place, drawn: Mapping[str, np.ndar
 def _described(coordinates: Coordinates, place: Place) -> dict[str, Mapping[str, Any]]:
     """All but the model and the table, which are given again."""
     return {
-        "shapes": {name: np.array(shape, dtype=int) for name, shape in coordinates.shapes},
+        "shapes": {name: np.array(shape, dtype=int) for name, shape in coordinates.density.shapes},
         "shares": place.shares,
         "whitening": place.whitening._asdict(),
     }

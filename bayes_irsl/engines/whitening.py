@@ -11,7 +11,7 @@ to second order, at the cost of two thin matrix products.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from jaxtyping import Array, Float
 FLATTEST = 0.3
 # Beyond this many dense parameters the matrix products cost more than they save.
 MOST_DENSE = 2500
+# Products with the Hessian that are taken at a time.
 _CHUNK = 8
 
 
@@ -57,6 +58,11 @@ class Whitening(NamedTuple):
         size = centre.size
         none, wide = jnp.zeros((0, 0)), jnp.zeros((size, 0))
         return cls(centre, jnp.arange(size), jnp.arange(0), jnp.ones(size), none, wide)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it knows how all parameters go together."""
+        return self.dense.size > 0
 
     def __call__(self, z: Float[Array, " parameter"]) -> Float[Array, " parameter"]:
         """Map whitened coordinates to the parameters."""
@@ -99,40 +105,36 @@ def whiten(
     if len(dense) > MOST_DENSE:
         return Whitening.none(centre)
     # Entries of a diagonal block do not mix: one product with ones in all its places reads them all.
-    ones, columns = jnp.zeros(size).at[diagonal].set(1.0), jnp.asarray(dense)
-    curvature = _mean(_product(potential, arguments, point, ones) for point in points)[diagonal]
+    directions = np.zeros((-(-(len(dense) + 1) // _CHUNK) * _CHUNK, size))
+    directions[0, diagonal] = 1.0
+    directions[1 + np.arange(len(dense)), dense] = 1.0
+    products = sum(_products(potential, arguments, point, jnp.asarray(directions)) for point in points)
+    at = jnp.asarray(diagonal), jnp.asarray(dense)
+    scale, coupling, schur = _schur(products / len(points), *at)
+    values, vectors = np.linalg.eigh(np.asarray(schur))
+    root = vectors / np.sqrt(np.maximum(np.abs(values), FLATTEST))
+    return Whitening(centre, *at, scale, jnp.asarray(root), coupling)
+
+
+@partial(jax.jit, static_argnums=0)
+def _products(potential: Callable[..., Array], arguments: Any, point: Array, directions: Array) -> Array:
+    """Hessian times each direction."""
+    slope = jax.grad(partial(potential, arguments))
+
+    def product(direction: Array) -> Array:
+        turned: Array = jax.jvp(slope, (point,), (direction,))[1]
+        return turned
+
+    found: Array = jax.lax.map(product, directions, batch_size=_CHUNK)
+    return found
+
+
+@jax.jit
+def _schur(products: Array, diagonal: Array, dense: Array) -> tuple[Array, Array, Array]:
+    """Scale and coupling of the diagonal block, and S."""
+    curvature, rows = products[0, diagonal], products[1 : 1 + dense.size]
     scale = 1.0 / jnp.sqrt(jnp.maximum(jnp.abs(curvature), FLATTEST))
-    rows = _mean(_columns(potential, arguments, point, columns) for point in points)
     cross = rows[:, diagonal].T
     coupling = cross * (scale**2)[:, None]
     schur = rows[:, dense] - cross.T @ coupling
-    values, vectors = np.linalg.eigh(np.asarray(schur + schur.T) / 2.0)
-    root = vectors / np.sqrt(np.maximum(np.abs(values), FLATTEST))
-    return Whitening(centre, jnp.asarray(diagonal), jnp.asarray(dense), scale, jnp.asarray(root), coupling)
-
-
-def _mean(values: Iterable[Array]) -> Array:
-    """Mean of what is computed one by one: in the memory of one, and with what was compiled for one."""
-    total, count = jnp.zeros(()), 0
-    for value in values:
-        total, count = total + value, count + 1
-    return total / count
-
-
-@partial(jax.jit, static_argnums=0)
-def _product(potential: Callable[..., Array], arguments: Any, centre: Array, direction: Array) -> Array:
-    """Hessian times a direction."""
-    turned: Array = jax.jvp(jax.grad(partial(potential, arguments)), (centre,), (direction,))[1]
-    return turned
-
-
-@partial(jax.jit, static_argnums=0)
-def _columns(potential: Callable[..., Array], arguments: Any, centre: Array, positions: Array) -> Array:
-    """Columns of the Hessian, as rows."""
-
-    def column(position: Array) -> Array:
-        turned: Array = _product(potential, arguments, centre, jnp.zeros(centre.size).at[position].set(1.0))
-        return turned
-
-    found: Array = jax.lax.map(column, positions, batch_size=_CHUNK)
-    return found
+    return scale, coupling, (schur + schur.T) / 2.0

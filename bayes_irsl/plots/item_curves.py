@@ -80,9 +80,7 @@ def expected_at(fit: Fit, ability: NDArray[np.float64], items: Sequence[str]) ->
 
     The model itself is asked, as a forecast asks it, so every curve and likelihood is covered.
     """
-    chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
-    kept = np.unique(np.linspace(0, draws - 1, max(1, min(draws, _DRAWS // chains))).astype(int))
-    sites = {name: value[:, kept] for name, value in fit.sites.items()}
+    sites = fit.thinned(_DRAWS).sites
     # Back from the reported scale to that of the model.
     centre, spread = reporting.centre_and_spread(sites["ability"])
     n, shape = len(ability), centre.shape

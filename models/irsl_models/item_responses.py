@@ -102,13 +102,14 @@ class ItemResponses(dist.Distribution):  # type: ignore[misc]
             columns = jnp.ones((1, design.n_items))
             if n_columns > 1:
                 columns = jax.nn.one_hot(design.benchmark, n_columns).T
-            both = _by_rows(self.law.response, columns)
+            both = _by_rows(self.law.response)
+            given: tuple[Tree, ...] = (data, columns)
         else:
             column = design.benchmark[design.item] if n_columns > 1 else jnp.zeros_like(design.item)
             data |= dict(zip(_WHERE, (design.lm, design.item, column), strict=True))
-            both = _by_cells(self.law.response)
+            both, given = _by_cells(self.law.response), (data,)
         per_item = self.items, dict(self.law.parameters)
-        return _fused(both)(*jax.tree.map(jnp.asarray, (self.ability, per_item, data)))
+        return _fused(both)(*jax.tree.map(jnp.asarray, (self.ability, per_item, given)))
 
 
 def _kind(data: Mapping[str, Array], otherwise: Any) -> Any:
@@ -145,10 +146,12 @@ def _slopes(
     return found, (by_ability, (by_items, by_parameter))
 
 
-def _by_rows(response: Callable[..., dist.Distribution], columns: Array) -> Callable[..., tuple[Array, Tree]]:
+def _by_rows(response: Callable[..., dist.Distribution]) -> Callable[..., tuple[Array, Tree]]:
     """Value and gradient of a table laid out by rows; `columns` takes abilities on benchmarks to items."""
 
-    def of_rows(height: int, ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, Tree]:
+    def of_rows(
+        height: int, ability: Array, per_item: Tree, data: Mapping[str, Array], columns: Array
+    ) -> tuple[Array, Tree]:
         n_items = columns.shape[1]
         kind, wide = _kind(data, ability.dtype), ability.dtype
         spread = jax.tree.map(lambda values: jnp.broadcast_to(values.astype(kind), (height, n_items)), per_item)
@@ -168,13 +171,13 @@ def _by_rows(response: Callable[..., dist.Distribution], columns: Array) -> Call
         total, by_item = jax.tree.map(lambda values: values.sum(0), sums)
         return total[0], (by_lm.reshape(ability.shape).astype(wide), by_item)
 
-    def both(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> tuple[Array, Tree]:
+    def both(ability: Array, per_item: Tree, data: Mapping[str, Array], columns: Array) -> tuple[Array, Tree]:
         n_lms, n_items = data["value"].shape
         height = max(1, min(n_lms, _BLOCK // n_items))
         whole = n_lms // height * height
-        total, (by_lm, by_item) = of_rows(height, ability[:whole], per_item, _cut(data, 0, whole))
+        total, (by_lm, by_item) = of_rows(height, ability[:whole], per_item, _cut(data, 0, whole), columns)
         if whole < n_lms:
-            last = of_rows(n_lms - whole, ability[whole:], per_item, _cut(data, whole, n_lms))
+            last = of_rows(n_lms - whole, ability[whole:], per_item, _cut(data, whole, n_lms), columns)
             total, by_item = total + last[0], jax.tree.map(jnp.add, by_item, last[1][1])
             by_lm = jnp.concatenate([by_lm, last[1][0]])
         return total, (by_lm, by_item)
@@ -231,15 +234,22 @@ def _product(left: Array, right: Array) -> Array:
 
 
 def _fused(both: Callable[..., tuple[Array, Tree]]) -> Callable[..., Array]:
-    """Turn value and gradient that are computed together into a function that JAX differentiates."""
+    """Turn value and gradient that are computed together into a function that JAX differentiates.
+
+    It takes all that it needs, `given` for `both` beside abilities and parameters of items: JAX may differentiate when
+    those who called it are long done, and with them what it would have taken from around it.
+    """
 
     @jax.custom_vjp
-    def total(ability: Array, per_item: Tree, data: Mapping[str, Array]) -> Array:
-        return both(ability, per_item, data)[0]
+    def total(ability: Array, per_item: Tree, given: tuple[Tree, ...]) -> Array:
+        return both(ability, per_item, *given)[0]
+
+    def forward(ability: Array, per_item: Tree, given: tuple[Tree, ...]) -> tuple[Array, Tree]:
+        return both(ability, per_item, *given)
 
     def backward(slopes: Tree, cotangent: Array) -> tuple[Array, Tree, None]:
         by_lm, by_item = jax.tree.map(lambda slope: cotangent * slope, slopes)
         return by_lm, by_item, None
 
-    total.defvjp(both, backward)
+    total.defvjp(forward, backward)
     return total
