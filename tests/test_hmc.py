@@ -10,9 +10,10 @@ import pytest
 from monte_carlo import standard_error
 
 import bayes_irsl as bi
+from bayes_irsl import encoding, fitting
 from bayes_irsl.choices import choose_engine
 from bayes_irsl.engines import rounds
-from bayes_irsl.engines.coordinates import Coordinates, Place
+from bayes_irsl.engines.coordinates import Coordinates, Place, find
 from bayes_irsl.engines.density import Density
 from bayes_irsl.engines.hmc import HMC, _halton
 from bayes_irsl.engines.nuts import NUTS
@@ -149,3 +150,25 @@ def test_hmc_and_nuts_agree(fit: bi.Fit, truth: Truth) -> None:
         # 62 comparisons at four and a half standard errors: a false alarm in 2000 runs.
         bound = 4.5 * np.hypot(standard_error(here), standard_error(there))
         np.testing.assert_array_less(apart, bound, err_msg=name)
+
+
+def test_a_model_is_traced_once_for_all_programs(truth: Truth, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tracing a model takes seconds; programs that find coordinates and sample them share one trace of its density."""
+    traced = []
+
+    def counted(design: Any) -> Any:
+        traced.append(None)
+        return bi.likelihoods.beta(design)
+
+    model = bi.Model(trend=bi.trends.none, likelihood=counted)
+    cells = truth.responses.cells
+    with jax.enable_x64(True):
+        population = encoding.population(cells, truth.responses.lms, truth.responses.items, None, ())
+        design = jax.tree.map(jnp.asarray, fitting.observed(model, population, cells))
+        coordinates, place = find(model, design, 0)
+        once = len(traced)
+        z = jnp.zeros((2, coordinates.size))
+        coordinates.whitened_at(place, z)
+        coordinates.descent(place, z)
+        jax.jit(jax.grad(lambda z: coordinates.potential(place, z)))(z[0])
+    assert len(traced) == once

@@ -84,3 +84,13 @@ def test_what_a_model_does_not_have_is_left_out(fit: bi.Fit) -> None:
     with double_precision():
         drawn = prediction.evaluate(fit.model, unseen(fit.population, cells(fit)), fit.sites, ("lower", "trend"), 0)
     assert set(drawn) == {"trend"}
+
+
+def test_thinned_draws_are_some_of_the_draws_evenly_spread(fit: bi.Fit) -> None:
+    few = fit.thinned(100)
+    kept = np.linspace(0, 299, 50).astype(int)
+    np.testing.assert_array_equal(few.sites["ability"], fit.sites["ability"][:, kept])
+    np.testing.assert_array_equal(few.posterior["slope"], fit.posterior["slope"][:, kept])
+    assert few.notes == fit.notes
+    assert fit.thinned(10_000).posterior.sizes["draw"] == 300
+    assert fit.thinned(1).posterior.sizes["draw"] == 1

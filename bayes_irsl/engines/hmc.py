@@ -309,8 +309,7 @@ def _learn(
 ) -> Tuning:
     """Take in one step of all chains."""
     count, chains = tuning.steps + 1.0, _over_chains(jnp.ones_like(acceptance))
-    # The harmonic mean heeds the chain that fares worst.
-    rate = chains / _over_chains(1.0 / jnp.maximum(acceptance, 1e-3))
+    rate = _over_chains(acceptance) / chains
     error_sum = tuning.error_sum + (target - rate - tuning.error_sum) / (count + 10.0)
     log_step = tuning.log_step_centre - jnp.sqrt(count) / 0.05 * error_sum
     weight = count**-0.75

@@ -10,7 +10,7 @@ import scipy.stats
 from numpyro.distributions import Distribution
 from scipy.special import expit
 
-from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta
+from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta, draw_log_gamma
 
 LOGITS = [-30.0, -8.0, -1.0, 0.0, 0.3, 4.0, 30.0]
 PRECISIONS = [0.1, 1.0, 7.0, 300.0, 1e4]
@@ -152,3 +152,16 @@ def test_ordered_beta_draws(parameters: tuple[float, ...]) -> None:
 def test_beta_does_not_take_its_boundary(value: float) -> None:
     assert not LogitBeta.support(value)
     assert OrderedBeta.support(value)
+
+
+@pytest.mark.parametrize("concentration", [0.3, 1.0, 1.7, 30.0, 1e5])
+def test_gamma_draws(concentration: float) -> None:
+    """Kolmogorov and Smirnov at one in a million, the seed fixed besides."""
+    with jax.enable_x64(True):
+        drawn = draw_log_gamma(jax.random.key(4), jnp.asarray(concentration), (DRAWS,))
+    assert scipy.stats.kstest(np.exp(drawn), scipy.stats.gamma(concentration).cdf).pvalue > 1e-6
+
+
+def test_gamma_draws_of_what_is_no_concentration_end() -> None:
+    for wrong, expected in ((np.nan, np.nan), (-1.0, np.nan), (np.inf, np.inf), (0.0, -np.inf)):
+        np.testing.assert_array_equal(draw_log_gamma(jax.random.key(0), jnp.asarray(wrong), (2,)), [expected] * 2)
