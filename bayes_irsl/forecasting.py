@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from bayes_irsl import encoding, prediction
+from bayes_irsl.door.characters import RULE, holds_control
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.fitting import Fit, double_precision, unseen
 from bayes_irsl.numerals import Numerals, is_number_typed, plain_text
@@ -211,6 +212,8 @@ def _check(fit: Fit, lms: pd.DataFrame, trials: int | None) -> None:
         if not name.strip() or name != name.strip():
             rule = "the name of an LM is blank or has blanks around it"
             faults.append(Fault("new LMs", "id", rule, "Correct it", name, row, "lm", "row"))
+        elif holds_control(name):
+            faults.append(Fault("new LMs", "id", RULE, "Remove it", name, row, "lm", "row"))
         elif name in known:
             way_out = "Use predict for LMs of the fit, or give the new one another name"
             faults.append(Fault("new LMs", "id", "this LM is in the fit", way_out, name, row, "lm", "row"))

@@ -136,6 +136,24 @@ def test_ids_are_named_and_bare() -> None:
     ]
 
 
+def test_control_characters_are_found_in_every_text_that_is_kept() -> None:
+    rows = pd.DataFrame({"lm": ["a", "a\0", "b"], "item": "q", "score": ["0.5", "0.5\0", "NA"]})
+    lms = pd.DataFrame({"lm": ["a", "b"], "family": ["x\x1b", "tab\tand\nend"], "flops": [1.0, 2.0]})
+    items = pd.DataFrame({"item": ["q"], "benchmark": ["k\x85"]})
+    assert [told for told in found(rows, lms, items) if told[2] == "control character"] == [
+        (1, "lm", "control character"),
+        (0, "family", "control character"),
+        (0, "benchmark", "control character"),
+    ]
+
+
+def test_names_of_columns_hold_no_control_characters() -> None:
+    with pytest.raises(InputError, match=r"value 'fam\\x00ily': a text holds no control"):
+        load_table(pd.DataFrame({"lm": ["a"], "fam\0ily": ["x"]}), "lms")
+    with pytest.raises(InputError, match=r"option columns, value 'a\\x00': a text holds no control"):
+        Options(columns={"a\0": "b"})
+
+
 def test_ids_of_typed_tables_are_texts_or_whole_numbers() -> None:
     rows = pd.DataFrame({"lm": [1, 2], "item": [1.0, 2.0], "score": 0.5})
     assert (None, "item", "id type") in found(rows)

@@ -24,6 +24,7 @@ def new(**columns: Any) -> pd.DataFrame:
         (new().iloc[:0], "there is no row"),
         (new(lm=[None]), "the name of an LM is blank"),
         (new(lm=[" next"]), "has blanks around it"),
+        (new(lm=["next\0"]), r"row 0, column lm, value 'next\\x00': a text holds no control characters"),
         (new(lm=["lm-00"]), "this LM is in the fit"),
         (new(x=[np.nan]), "new LMs, LM next, column x, value '': the value is missing, and the trend needs it"),
         (new(x=["tall"]), "new LMs, LM next, column x, value 'tall'"),

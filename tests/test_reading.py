@@ -164,6 +164,8 @@ def test_a_quoted_line_end_does_not_shift_line_numbers(write: Write) -> None:
         ("r.jsonl", '{"lm": "a"\n[1]\n{"lm": "a", "lm": "b"}\n', "line 1: the line is not one JSON object"),
         ("r.jsonl", '{"lm": "a"\n[1]\n{"lm": "a", "lm": "b"}\n', "line 2: the line is not one JSON object"),
         ("r.jsonl", '{"lm": "a"\n[1]\n{"lm": "a", "lm": "b"}\n', "'lm' is given twice"),
+        ("r.jsonl", '{"lm": "a\\u0000", "item": "q", "score": 1}\n', "line 1, column lm, value 'a\\x00': a text holds"),
+        ("r.jsonl", '{"lm": "\\ud800", "item": "q", "score": 1}\n', "it holds half of a surrogate pair"),
     ],
 )
 def test_broken_files_are_told(write: Write, name: str, text: str, says: str) -> None:

@@ -40,8 +40,9 @@ def read_new_lms(
     Raises
     ------
     InputError
-        If the file cannot be read, there is no column lm, an id is blank, padded, stands twice or belongs to an LM
-        of the fit, or the scaling variable is missing or has no place on its scale: all of it in one message.
+        If the file cannot be read, there is no column lm, a text holds a control character, an id is blank, padded,
+        stands twice or belongs to an LM of the fit, or the scaling variable is missing or has no place on its scale:
+        all of it in one message.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def read_new_lms(
         faults.append(Fault(table.file, "columns", rule, way_out))
     if faults:
         raise InputError(*faults)
-    faults = [fault for rule in _ID_RULES for fault in rule(table, "lm")]
+    faults = [*tables.control_characters(table), *(fault for rule in _ID_RULES for fault in rule(table, "lm"))]
     faults += _known_already(table, known)
     faults += [] if x is None else _x_faults(table, *x, options)
     if faults:

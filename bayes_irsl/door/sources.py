@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from bayes_irsl.door.characters import RULE, holds_control
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.numerals import Texts, texts
 
@@ -234,13 +235,16 @@ def _json_row(line: str) -> dict[str, str]:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(row, Mapping):
         raise ValueError("it holds something else")
-    return {name: _json_text(value) for name, value in row.items()}
+    return {_json_text(name): _json_text(value) for name, value in row.items()}
 
 
 def _json_text(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else str(value)
+    text = value if isinstance(value, str) else str(value)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("it holds half of a surrogate pair")
+    return text
 
 
 def _decode(path: Path) -> str:
@@ -266,6 +270,9 @@ def _names(columns: list[Any], file: str, line: int | None = None) -> list[str]:
     if repeated:
         rule = "column names are used once"
         raise InputError(*(Fault(file, "columns", rule, "Rename one of the columns", name, line) for name in repeated))
+    wrong = [name for name in names if holds_control(name)]
+    if wrong:
+        raise InputError(*(Fault(file, "columns", RULE, "Rename the column", name, line) for name in wrong))
     return names
 
 
