@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.seeds import LARGEST
 
 if TYPE_CHECKING:
     from numpyro.distributions import Distribution
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Words = Annotated[tuple[str, ...], Parameter(consume_multiple=True, show_default=False)]
 """Several words after one option."""
 Probability = Annotated[float, Parameter(validator=Number(gt=0, lt=1))]
+Seed = Annotated[int, Parameter(validator=Number(gte=0, lte=LARGEST))]
 
 
 def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False) -> dict[str, str]:
@@ -186,9 +188,10 @@ def with_priors(model: Model, texts: Mapping[str, str]) -> Model:
             continue
         try:
             found[name] = priors.from_text(text)
-        except ValueError as problem:
+            model.with_priors(**{name: found[name]})
+        except (TypeError, ValueError) as problem:
             way_out = "Write NAME(NUMBERS), such as HalfNormal(0.5)"
-            faults.append(Fault(f"option prior.{name}", "option", str(problem), way_out, text))
+            faults.append(Fault(f"option prior.{name}", "option", str(problem).rstrip("."), way_out, text))
     if faults:
         raise InputError(*faults)
     return model.with_priors(**found)
