@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayes_irsl import encoding, prediction, reporting
+from bayes_irsl import encoding, prediction, reporting, seeds
 from bayes_irsl.checkpoints import SECONDS_BETWEEN, begin_or_resume
 from bayes_irsl.choices import choose_engine, choose_likelihood
 from bayes_irsl.covariates import FEWEST_VALUES_FOR_CURVE, Axis, MissingX, fit_axis, parse_axis
@@ -120,7 +120,7 @@ def fit(
     missing_x : {"error", "no-trend", "drop"}
         What becomes of LMs without x.
     seed : int
-        Same seed, same result, on one machine.
+        Same seed, same result, on one machine; from 0 to 2^63 - 1.
     progress : bool or callable
         Show a line on standard error that says how far the run is; a callable gets every `Progress` instead.
     checkpoint : str or Path, optional
@@ -159,6 +159,7 @@ def fit(
     if engine is not None and (isinstance(engine, type) or not hasattr(engine, "run")):
         way_out = "Give its settings, such as NUTS(draws=500)"
         raise InputError(Fault("option engine", "option", "it is not an engine", way_out, repr(engine)))
+    seed = seeds.checked(seed)
     engine, engine_note = (engine, "") if engine is not None else choose_engine(responses)
     groups = (group,) if isinstance(group, str) else tuple(group)
     _, (model, axis, encoded, responses, trend_notes) = gathered(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayes_irsl import encoding, prediction
+from bayes_irsl import encoding, prediction, seeds
 from bayes_irsl.door.characters import RULE, holds_control
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.fitting import Fit, double_precision, unseen
@@ -73,6 +73,7 @@ def forecast(
     (6, 0.5)
     """
     _check(fit, lms, trials)
+    seed = seeds.checked(seed)
     wanted = _items(fit, items)
     lms = lms.reset_index(drop=True).assign(lm=lms["lm"].map(plain_text).to_numpy())
     names = lms["lm"].tolist()
@@ -118,6 +119,7 @@ def predict(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None =
     48
     """
     table = fit.responses
+    seed = seeds.checked(seed)
     faults = _trials_fault(trials)
     if cells is not None:
         faults += [

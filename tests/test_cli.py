@@ -260,7 +260,14 @@ def test_fit_saves_a_fit(fitted: tuple[Path, int], run: Run) -> None:
         (["--engine", "svi", "--chains", "2"], "option chains, value '2': svi has no such setting"),
         (["--prior.slop", "HalfNormal(1)"], "The model has deviation_scale, drift_scale"),
         (["--x", "x", "--prior.scatter_ratio", "HalfNormal"], "option prior.scatter_ratio, value 'HalfNormal'"),
+        (
+            ["--x", "x", "--prior.scatter_ratio", "Normal(0,1)"],
+            "the prior of 'scatter_ratio' reaches below zero",
+        ),
+        (["--x", "x", "--prior.scatter_ratio", "HalfNormal(-1)"], "invalid scale parameter. Write NAME(NUMBERS)"),
         (["--draws", "0"], "--draws"),
+        (["--seed", "-1"], "--seed"),
+        (["--seed", str(2**63)], "--seed"),
     ],
 )
 def test_fit_refuses(run: Run, tables: list[object], tmp_path: Path, words: list[str], told: str) -> None:
@@ -413,6 +420,7 @@ def test_too_few_draws_are_not_handed_on(run: Run, saved: Path, tmp_path: Path) 
         (["--at", "lm=lm-00", "x=1"], "this LM is in the fit"),
         (["--at", "lm=a", "lm=b", "x=1"], "several LMs are named"),
         (["--lms", "no-such-file.csv"], "there is no such file"),
+        (["--at", "x=1", "--seed", str(2**63)], "--seed"),
     ],
 )
 def test_forecast_refuses(run: Run, saved: Path, tmp_path: Path, words: list[str], told: str) -> None:

@@ -1,5 +1,6 @@
 """Forecasts in Python: what is asked for is checked, and groups and dates mean what they mean in the fit."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -43,6 +44,28 @@ def test_trials_are_checked(fit: bi.Fit, trials: Any) -> None:
         bi.forecast(fit, new(), trials=trials)
     with pytest.raises(bi.InputError, match="trials are a whole number from 1 on"):
         bi.predict(fit, trials=trials)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 1.0, "a", None, True])
+def test_seeds_are_checked_wherever_one_is_taken(fit: bi.Fit, seed: Any) -> None:
+    model = bi.Model(likelihood=bi.likelihoods.beta)
+    calls: list[Callable[[], Any]] = [
+        lambda: bi.fit(model, fit.responses, seed=seed),
+        lambda: bi.forecast(fit, new(), seed=seed),
+        lambda: bi.predict(fit, seed=seed),
+        lambda: bi.simulate(model, n_lms=3, n_items=2, seed=seed),
+    ]
+    for call in calls:
+        with pytest.raises(bi.InputError, match=r"option seed, value .*: a seed is a whole number from 0 to 2\^63 - 1"):
+            call()
+
+
+def test_the_largest_seed_holds(fit: bi.Fit) -> None:
+    largest = np.int64(2**63 - 1)
+    drawn = bi.forecast(fit, new(), seed=largest)  # type: ignore[arg-type]
+    assert not drawn["score"].equals(bi.forecast(fit, new(), seed=2**31 - 1)["score"])
+    found = bi.fit(bi.Model(), fit.responses, bi.SVI(steps=20, draws=5), seed=largest)  # type: ignore[arg-type]
+    assert found.tree.attrs["seed"] == 2**63 - 1
 
 
 def test_items_are_checked(fit: bi.Fit) -> None:

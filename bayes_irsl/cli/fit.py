@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cyclopts.types import NonNegativeFloat, NonNegativeInt, PositiveInt
+from cyclopts.types import NonNegativeFloat, PositiveInt
 
 from bayes_irsl.cli.output import FIT_ENDINGS, check_target, say
 from bayes_irsl.cli.showing import show_diagnostics, show_fit
 from bayes_irsl.cli.tables import AS_WRITTEN, Tables
 from bayes_irsl.cli.words import (
     Probability,
+    Seed,
     Words,
     curve_of,
     engine_of,
@@ -48,7 +49,7 @@ def fit(
     chains: PositiveInt | None = None,
     warmup: PositiveInt | None = None,
     target_accept: Probability | None = None,
-    seed: NonNegativeInt = 0,
+    seed: Seed = 0,
     resume: bool = False,
     checkpoint_every: NonNegativeFloat = 10.0,
 ) -> int:

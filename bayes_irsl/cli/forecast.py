@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from cyclopts.types import NonNegativeInt
-
 from bayes_irsl.cli.new_lms import new_lms
 from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_tables
 from bayes_irsl.cli.tables import IN_OUR_FORM, Writing
-from bayes_irsl.cli.words import Probability, Words
+from bayes_irsl.cli.words import Probability, Seed, Words
 from bayes_irsl.errors import gathered
 
 EXAMPLE = "Example: bayes-irsl forecast fit.nc --at flops=1e25 family=ours --by benchmark --out forecast.csv"
@@ -30,7 +28,7 @@ def forecast(
     kind: Kind = "score",
     prob: Probability = 0.9,
     draws_out: Path | None = None,
-    seed: NonNegativeInt = 0,
+    seed: Seed = 0,
 ) -> None:
     """Forecast scores of LMs that are not in the fit.
 
