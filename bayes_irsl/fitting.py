@@ -160,6 +160,9 @@ def fit(
         way_out = "Give its settings, such as NUTS(draws=500)"
         raise InputError(Fault("option engine", "option", "it is not an engine", way_out, repr(engine)))
     seed = seeds.checked(seed)
+    if resume and checkpoint is None:
+        rule = "there is no folder from which the run could go on"
+        raise InputError(Fault("option resume", "option", rule, 'Name it, such as checkpoint="run"'))
     engine, engine_note = (engine, "") if engine is not None else choose_engine(responses)
     groups = (group,) if isinstance(group, str) else tuple(group)
     _, (model, axis, encoded, responses, trend_notes) = gathered(

@@ -301,6 +301,45 @@ def test_the_target_is_checked_before_anything_is_read(run: Run, tmp_path: Path,
     assert told in run.err
 
 
+@pytest.mark.parametrize(
+    ("command", "words", "name"),
+    [
+        ("fit", [], "fit.nc"),
+        ("fit", ["--resume"], "fit.nc"),
+        ("forecast", ["--at", "x=1"], "f.csv"),
+        ("predict", [], "p.csv"),
+        ("plot", ["scores"], "s.png"),
+    ],
+)
+def test_a_file_that_is_there_stays_unless_asked(
+    run: Run, tmp_path: Path, command: str, words: list[str], name: str
+) -> None:
+    out = tmp_path / name
+    out.write_text("mine")
+    told = f"option out, value '{out}': the file is there already. Give it another name, or --overwrite to replace it."
+    assert run(command, "no-such-input", *words, "--out", out) == 2
+    assert run.err == f"{told}\n"
+    # Then only the input is missing.
+    assert run(command, "no-such-input", *words, "--out", out, "--overwrite") == 2
+    assert "no-such-input: there is no such file" in run.err
+    assert out.read_text() == "mine"
+
+
+def test_a_table_of_draws_that_is_there_stays_unless_asked(run: Run, saved: Path, tmp_path: Path) -> None:
+    draws_out = tmp_path / "d.csv"
+    draws_out.write_text("mine")
+    assert run("forecast", saved, "--at", "x=1", "--out", tmp_path / "f.csv", "--draws-out", draws_out) == 2
+    assert f"option draws-out, value '{draws_out}': the file is there already" in run.err
+    assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
+
+
+def test_a_figure_is_replaced_on_request(run: Run, saved: Path, tmp_path: Path) -> None:
+    out = tmp_path / "s.png"
+    out.write_text("mine")
+    assert run("plot", saved, "scores", "--out", out, "--overwrite") == 0
+    assert out.read_bytes().startswith(b"\x89PNG")
+
+
 # Runs that are stopped
 
 
@@ -337,12 +376,27 @@ def test_an_interrupted_fit_goes_on_where_it_was(
     assert "an earlier run lies there. Go on with it (resume=True, --resume), or delete the folder" in run.err
     assert run(*words, "--seed", "1", "--likelihood", "ordered_beta", "--resume") == 2
     assert "likelihoods.beta' and is 'irsl_models.likelihoods.ordered_beta'; seed was 0 and is 1." in run.err
-    # Were it to begin anew, it would have to find its start.
+    # That it may replace what lies there was said when it began. Were it to begin anew, it would have to find its start.
+    out.touch()
     with monkeypatch.context() as patch:
         patch.delattr(warm_start, "find")
         assert run(*words, "--resume") == fitted[1]
+    assert run.err == ""
     assert list(tmp_path.iterdir()) == [out]
     assert bi.load(out).tree["sites"].to_dataset().equals(bi.load(fitted[0]).tree["sites"].to_dataset())
+
+
+def test_a_run_that_has_nothing_to_go_on_from_says_so(
+    run: Run, tables: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise bi.InputError("this far")
+
+    monkeypatch.setattr("bayes_irsl.fitting.fit", fails)
+    out = tmp_path / "fit.nc"
+    assert run("fit", *tables, "--resume", "--out", out) == 2
+    told = f"nothing to resume: no unfinished run lies in {out}.checkpoint, so the fit begins anew"
+    assert run.err.splitlines() == [told, "this far"]
 
 
 def test_what_else_lies_at_the_place_of_checkpoints_is_told_at_once(run: Run, tmp_path: Path) -> None:
@@ -468,7 +522,9 @@ def test_what_lies_beyond_the_data_is_said(run: Run, saved: Path, tmp_path: Path
     assert run("forecast", saved, "--at", "x=9", "group=ours", "--by", "benchmark", "--out", out) == 0
     assert "- beyond the calibration data: 1 LM of 1, by up to 8 units of x; the data span 2: so far out" in run.out
     assert "- group ours: not in the fit" in run.out
-    assert run("forecast", saved, "--at", "x=0.5", "group=group-0", "--by", "benchmark", "--out", out) == 0
+    assert (
+        run("forecast", saved, "--at", "x=0.5", "group=group-0", "--by", "benchmark", "--out", out, "--overwrite") == 0
+    )
     assert "\n- " not in run.out
 
 

@@ -29,6 +29,7 @@ def forecast(
     prob: Probability = 0.9,
     draws_out: Path | None = None,
     seed: Seed = 0,
+    overwrite: bool = False,
 ) -> None:
     """Forecast scores of LMs that are not in the fit.
 
@@ -56,11 +57,13 @@ def forecast(
         Table of draws to write: lm, item or benchmark, draw, value.
     seed : int
         Seed of what is drawn.
+    overwrite : bool
+        Replace OUT and DRAWS_OUT if they are there.
     """
     inputs = [fit, *([lms] if lms else [])]
-    targets = [lambda: check_target(out, TABLE_ENDINGS, inputs)]
+    targets = [lambda: check_target(out, TABLE_ENDINGS, inputs, overwrite=overwrite)]
     if draws_out:
-        targets.append(lambda: check_target(draws_out, TABLE_ENDINGS, [*inputs, out], "draws-out"))
+        targets.append(lambda: check_target(draws_out, TABLE_ENDINGS, [*inputs, out], "draws-out", overwrite=overwrite))
     gathered(*targets)
 
     from bayes_irsl import forecasting, summaries

@@ -20,6 +20,7 @@ def predict(
     kind: Kind = "score",
     prob: Probability = 0.9,
     seed: Seed = 0,
+    overwrite: bool = False,
 ) -> None:
     """Predict the cells that were not observed of LMs that are in the fit.
 
@@ -37,8 +38,10 @@ def predict(
         Probability inside the interval.
     seed : int
         Seed of what is drawn.
+    overwrite : bool
+        Replace OUT if it is there.
     """
-    check_target(out, TABLE_ENDINGS, [fit])
+    check_target(out, TABLE_ENDINGS, [fit], overwrite=overwrite)
 
     from bayes_irsl import forecasting
     from bayes_irsl.storage import load
