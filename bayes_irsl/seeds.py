@@ -23,7 +23,7 @@ def checked(seed: object) -> int:
     >>> checked(7)
     7
     """
-    if isinstance(seed, Integral) and not isinstance(seed, bool) and 0 <= int(seed) <= LARGEST:
+    if not isinstance(seed, bool) and isinstance(seed, Integral) and 0 <= int(seed) <= LARGEST:
         return int(seed)
     rule = "a seed is a whole number from 0 to 2^63 - 1"
     raise InputError(Fault("option seed", "option", rule, "Correct it", repr(seed)))

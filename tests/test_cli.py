@@ -376,8 +376,9 @@ def test_an_interrupted_fit_goes_on_where_it_was(
     assert "an earlier run lies there. Go on with it (resume=True, --resume), or delete the folder" in run.err
     assert run(*words, "--seed", "1", "--likelihood", "ordered_beta", "--resume") == 2
     assert "likelihoods.beta' and is 'irsl_models.likelihoods.ordered_beta'; seed was 0 and is 1." in run.err
-    # That it may replace what lies there was said when it began. Were it to begin anew, it would have to find its start.
+    # That it may replace what lies there was said when it began.
     out.touch()
+    # Were it to begin anew, it would have to find its start.
     with monkeypatch.context() as patch:
         patch.delattr(warm_start, "find")
         assert run(*words, "--resume") == fitted[1]
@@ -522,9 +523,8 @@ def test_what_lies_beyond_the_data_is_said(run: Run, saved: Path, tmp_path: Path
     assert run("forecast", saved, "--at", "x=9", "group=ours", "--by", "benchmark", "--out", out) == 0
     assert "- beyond the calibration data: 1 LM of 1, by up to 8 units of x; the data span 2: so far out" in run.out
     assert "- group ours: not in the fit" in run.out
-    assert (
-        run("forecast", saved, "--at", "x=0.5", "group=group-0", "--by", "benchmark", "--out", out, "--overwrite") == 0
-    )
+    words = ["--at", "x=0.5", "group=group-0", "--by", "benchmark", "--overwrite"]
+    assert run("forecast", saved, *words, "--out", out) == 0
     assert "\n- " not in run.out
 
 
