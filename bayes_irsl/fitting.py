@@ -24,7 +24,7 @@ from bayes_irsl.engines.running import Running
 from bayes_irsl.errors import Fault, InputError, gathered
 from bayes_irsl.identity import DECIDING, describe
 from bayes_irsl.progress import Progress, Watcher, watching
-from bayes_irsl.responses import Responses
+from bayes_irsl.responses import Responses, type_faults
 from bayes_irsl.wording import counted, listed
 from irsl_models import Design, Model, curves, effects, likelihoods, trends
 
@@ -156,13 +156,13 @@ def fit(
     >>> found.posterior["ability"].sizes["lm"], found.model.likelihood.__name__
     (8, 'beta')
     """
-    if engine is not None and (isinstance(engine, type) or not hasattr(engine, "run")):
-        way_out = "Give its settings, such as NUTS(draws=500)"
-        raise InputError(Fault("option engine", "option", "it is not an engine", way_out, repr(engine)))
-    seed = seeds.checked(seed)
+    faults = [*_model_fault(model), *type_faults(responses), *_engine_fault(engine)]
     if resume and checkpoint is None:
         rule = "there is no folder from which the run could go on"
-        raise InputError(Fault("option resume", "option", rule, 'Name it, such as checkpoint="run"'))
+        faults.append(Fault("option resume", "option", rule, 'Name it, such as checkpoint="run"'))
+    if faults:
+        raise InputError(*faults)
+    seed = seeds.checked(seed)
     engine, engine_note = (engine, "") if engine is not None else choose_engine(responses)
     groups = (group,) if isinstance(group, str) else tuple(group)
     _, (model, axis, encoded, responses, trend_notes) = gathered(
@@ -271,6 +271,18 @@ def unseen(
     item = pd.Index(population.items).get_indexer(cells["item"])
     trials = cells["trials"].to_numpy(dtype=int) if "trials" in cells else np.ones(len(cells), dtype=int)
     return encoding.design(population, lm, item, trials=trials, newcomers=newcomers)
+
+
+def _model_fault(model: object) -> Iterator[Fault]:
+    if not isinstance(model, Model):
+        way_out = "Give the model first and the responses second: fit(Model(), responses)"
+        yield Fault("option model", "option", "it is not a model", way_out, type(model).__name__)
+
+
+def _engine_fault(engine: object) -> Iterator[Fault]:
+    if engine is not None and (isinstance(engine, type) or not hasattr(engine, "run")):
+        way_out = "Give its settings, such as NUTS(draws=500)"
+        yield Fault("option engine", "option", "it is not an engine", way_out, repr(engine))
 
 
 def _check_groups(responses: Responses, groups: Sequence[str]) -> None:

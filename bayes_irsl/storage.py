@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,9 @@ def load(path: str | Path) -> Fit:
     InputError
         If the file is not there, is not a fit, is damaged, or was written by a later version.
     """
+    if not isinstance(path, str | os.PathLike):
+        rule = f"it is not the path of a file but of type {type(path).__name__}"
+        raise InputError(Fault("option path", "option", rule, "Give a file that fit wrote"))
     path = Path(path)
     try:
         tree = xr.load_datatree(path, engine="h5netcdf")

@@ -1,5 +1,7 @@
 """Rules on tables: each finds its faults, all of them, and nothing else."""
 
+from typing import Any
+
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -158,6 +160,29 @@ def test_ids_of_typed_tables_are_texts_or_whole_numbers() -> None:
     rows = pd.DataFrame({"lm": [1, 2], "item": [1.0, 2.0], "score": 0.5})
     assert (None, "item", "id type") in found(rows)
     assert not [told for told in found(rows.astype({"item": int})) if told[2] == "id type"]
+
+
+@pytest.mark.parametrize(
+    "ids", [[True, False], [1.5, 2.5], [1j, 2j], pd.to_datetime(["2024-01-01", "2024-01-02"]), pd.to_timedelta([1, 2])]
+)
+def test_columns_of_other_types_are_no_ids(ids: Any) -> None:
+    assert (None, "lm", "id type") in found(pd.DataFrame({"lm": ids, "item": "q", "score": 0.5}))
+    as_category = pd.DataFrame({"lm": pd.Categorical(ids), "item": "q", "score": 0.5})
+    assert [told for told in found(as_category) if told[2] == "id type"] != []
+
+
+def test_cells_of_other_types_are_no_ids() -> None:
+    ids = pd.Series(["a", 7, ("b",), True, 1.5, pd.Timestamp(0), None, 2**70], dtype=object)
+    rows = pd.DataFrame({"lm": ids, "item": "q", "score": 0.5})
+    assert [told for told in found(rows) if told[2] != "repeated response"] == [
+        *((row, "lm", "id type") for row in (2, 3, 4, 5)),
+        (6, "lm", "blank id"),
+    ]
+
+
+def test_complex_numbers_are_no_scores() -> None:
+    told = found(pd.DataFrame({"lm": "a", "item": ["p", "q"], "score": [0.5 + 0.5j, 0.5]}))
+    assert told == [(0, "score", "not a number"), (1, "score", "not a number")]
 
 
 def test_tables_join_and_name_each_unknown_id_once() -> None:

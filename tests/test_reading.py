@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -195,6 +196,15 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> N
     path = tmp_path / "r.csv"
     path.write_bytes(b"\xef\xbb\xbflm,item,score\r\na,q,0.5\r\nb,q,0.25\r\n")
     assert read_responses(path).cells.score.tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("source", [None, [["a", "q", 0.5]], {"lm": ["a"]}, pd.Series([0.5])])
+def test_what_is_no_table_is_told(source: Any) -> None:
+    kind = type(source).__name__
+    with pytest.raises(
+        InputError, match=f"the table of responses: it is neither a file nor a DataFrame but of type {kind}"
+    ):
+        read_responses(source)
 
 
 def test_a_missing_file_is_told() -> None:

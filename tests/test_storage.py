@@ -124,6 +124,8 @@ def test_arviz_reads_the_file_as_it_is(fit: bi.Fit, tmp_path: Path) -> None:
 def test_a_missing_file_or_folder(fit: bi.Fit, tmp_path: Path) -> None:
     with pytest.raises(bi.InputError, match="there is no such file"):
         bi.load(tmp_path / "none.nc")
+    with pytest.raises(bi.InputError, match="it is not the path of a file but of type NoneType"):
+        bi.load(None)  # type: ignore[arg-type]
     with pytest.raises(bi.InputError, match="its folder does not exist"):
         bi.save(fit, tmp_path / "none" / "fit.nc")
 

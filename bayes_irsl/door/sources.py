@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -108,6 +109,9 @@ def load_table(source: Source, role: Role, sep: str | None = None) -> Table:
     """
     if isinstance(source, pd.DataFrame):
         return _typed_table(source, role, f"the table of {role}")
+    if not isinstance(source, str | os.PathLike):
+        rule = f"it is neither a file nor a DataFrame but of type {type(source).__name__}"
+        raise InputError(Fault(f"the table of {role}", "table", rule, "Give a path, or make it a pandas.DataFrame"))
     path = Path(source)
     if path.is_dir():
         raise InputError(Fault(str(path), "file", "it is a folder", "Name a file in it"))

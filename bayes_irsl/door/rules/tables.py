@@ -69,10 +69,25 @@ def control_characters(table: Table) -> Iterator[Fault]:
 
 
 def not_texts(table: Table, column: str) -> Iterator[Fault]:
-    """Find a column of ids that lost what was written."""
-    if pd.api.types.is_float_dtype(table.data[column].dtype):
-        rule = f"ids are texts or whole numbers, and this column has the type {table.data[column].dtype}"
-        yield Fault(table.file, "id type", rule, "Turn the column into text before", column=column)
+    """Find ids that are neither texts nor whole numbers: a column of another type, or cells among others."""
+    cells, types = table.data[column], pd.api.types
+    dtype = cells.cat.categories.dtype if isinstance(cells.dtype, pd.CategoricalDtype) else cells.dtype
+    way_out = "Turn the column into text before"
+    if types.is_object_dtype(dtype):
+        for row, value in enumerate(cells):
+            if not _may_be_id(value):
+                rule = f"ids are texts or whole numbers, and this one has the type {type(value).__name__}"
+                yield table.fault(row, column, kind="id type", rule=rule, way_out=way_out)
+    elif not (types.is_string_dtype(dtype) or types.is_integer_dtype(dtype)):
+        rule = f"ids are texts or whole numbers, and this column has the type {dtype}"
+        yield Fault(table.file, "id type", rule, way_out, column=column)
+
+
+def _may_be_id(value: object) -> bool:
+    if isinstance(value, str | int | np.integer):
+        return not isinstance(value, bool)
+    # What is missing is the matter of another rule.
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
 
 
 def blank(table: Table, column: str) -> Iterator[Fault]:
