@@ -19,6 +19,7 @@ from bayes_irsl.cli import main
 from bayes_irsl.cli.main import app, status
 from bayes_irsl.engines import svi, warm_start
 from bayes_irsl.simulation import Truth
+from bayes_irsl.summaries import summarise_parameters
 
 SUMMARY = ["kind", "mean", "sd", "lower", "upper", "prob", "extrapolation", "x"]
 HIDDEN = [("lm-00", "item-03"), ("lm-05", "item-00")]
@@ -247,6 +248,12 @@ def test_fit_saves_a_fit(fitted: tuple[Path, int], run: Run) -> None:
     assert "Diagnostics" in run.out
 
 
+def test_the_scale_of_each_grouping_is_among_the_parameters(fit: bi.Fit) -> None:
+    means = summarise_parameters(fit.posterior).set_index("parameter")["mean"]
+    assert means["group_scale[group]"] == pytest.approx(float(fit.posterior["group_scale"].mean()))
+    assert means["slope"] == pytest.approx(float(fit.posterior["slope"].mean()))
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -461,7 +468,7 @@ def test_draws_can_be_taken_along(run: Run, fitted: tuple[Path, int], tmp_path: 
 def test_too_few_draws_are_not_handed_on(run: Run, saved: Path, tmp_path: Path) -> None:
     out, draws_out = tmp_path / "f.csv", tmp_path / "d.parquet"
     assert run("forecast", saved, "--at", "x=1.5", "--draws-out", draws_out, "--out", out) == 2
-    assert "600 draws" in run.err
+    assert run.err.startswith(f"{saved}, value '600 draws': a table of draws has at least 1,000.")
     assert not out.exists()
 
 
@@ -471,6 +478,7 @@ def test_too_few_draws_are_not_handed_on(run: Run, saved: Path, tmp_path: Path) 
         ([], "one of the two"),
         (["--at", "y=1"], "the fit has no such name. Known are x, group, lm"),
         (["--at", "x"], "a word is not NAME=VALUE"),
+        (["--at", "x=1", "2"], "value '2': a word is not NAME=VALUE. Write NAME=VALUE, such as flops=1e25 flops=1e26;"),
         (["--at", "x=tall"], "'tall'"),
         (["--at", "lm=lm-00", "x=1"], "this LM is in the fit"),
         (["--at", "lm=a", "lm=b", "x=1"], "several LMs are named"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from bayes_irsl.cli.new_lms import new_lms
-from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_tables
+from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, speaking_of, write_tables
 from bayes_irsl.cli.tables import IN_OUR_FORM, Writing
 from bayes_irsl.cli.words import Probability, Seed, Words
 from bayes_irsl.errors import gathered
@@ -42,7 +42,8 @@ def forecast(
     out : Path
         Table to write: .csv, .tsv, .parquet or .jsonl.
     at : tuple of str
-        NAME=VALUE of one new LM: x, groups, lm (its name). A NAME with several values makes one LM of each.
+        NAME=VALUE of one new LM: x, groups, lm (its name). A NAME that is given several times, as in
+        flops=1e25 flops=1e26, makes one LM of each value.
     lms : Path or None
         Or a table of new LMs: lm, the scaling variable, groups.
     writing : Writing
@@ -54,7 +55,8 @@ def forecast(
     prob : float
         Probability inside the interval.
     draws_out : Path or None
-        Table of draws to write: lm, item or benchmark, draw, value.
+        Table of draws to write: lm, item or benchmark, draw, value. The fit needs at least 1,000 draws, all chains
+        together.
     seed : int
         Seed of what is drawn.
     overwrite : bool
@@ -70,9 +72,10 @@ def forecast(
     from bayes_irsl.storage import load
 
     found = load(fit)
-    drawn = forecasting.forecast(found, new_lms(found, at, lms, writing.options()), seed=seed)
-    table = summaries.summarise(drawn, by, kind, prob)
-    draws = {draws_out: summaries.draws_table(drawn, by, kind)} if draws_out else {}
+    with speaking_of(fit):
+        drawn = forecasting.forecast(found, new_lms(found, at, lms, writing.options()), seed=seed)
+        table = summaries.summarise(drawn, by, kind, prob)
+        draws = {draws_out: summaries.draws_table(drawn, by, kind)} if draws_out else {}
     write_tables({out: table, **draws})
     show(table)
     for note in drawn.attrs["notes"]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,6 +85,19 @@ def _write(table: pd.DataFrame, ending: str, path: Path) -> None:
         ".ndjson": partial(table.to_json, orient="records", lines=True, double_precision=15),
     }
     write[ending](path)
+
+
+@contextmanager
+def speaking_of(path: Path) -> Iterator[None]:
+    """Say the name of the file where a message is about the fit that was loaded from it."""
+    try:
+        yield
+    except InputError as problem:
+        named = [
+            replace(fault, where=str(path)) if isinstance(fault, Fault) and fault.where == "fit" else fault
+            for fault in problem.faults
+        ]
+        raise InputError(*named) from problem
 
 
 def say(text: str) -> None:

@@ -28,7 +28,7 @@ Probability = Annotated[float, Parameter(validator=Number(gt=0, lt=1))]
 Seed = Annotated[int, Parameter(validator=Number(gte=0, lte=LARGEST))]
 
 
-def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False) -> dict[str, str]:
+def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False, example: str = "") -> dict[str, str]:
     """Split words of the form ``NAME=VALUE``.
 
     Parameters
@@ -41,6 +41,8 @@ def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False) -
         How a word is to be written.
     last : bool
         Split at the last equals sign instead of the first: the name may hold one.
+    example : str
+        Words that are right, for the message.
 
     Raises
     ------
@@ -57,7 +59,8 @@ def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False) -
     for word in words:
         name, sign, value = word.rpartition("=") if last else word.partition("=")
         if not sign or not name:
-            way_out = f"Write {form}; other words, such as file names, go before the options"
+            shown = f", such as {example}" if example else ""
+            way_out = f"Write {form}{shown}; other words, such as file names, go before the options"
             faults.append(Fault(f"option {option}", "option", f"a word is not {form}", way_out, word))
         elif name in found:
             faults.append(Fault(f"option {option}", "option", "a name is given twice", "Give it once", name))
