@@ -98,7 +98,7 @@ class Checkpoint:
             raise _fault(self.folder, f"{_RUN} is damaged", "Delete the folder to begin anew") from None
         here = json.loads(json.dumps(self.run))
         differences = [
-            f"{name} was {there.get(name)!r} and is {here.get(name)!r}"
+            "the table differs" if name == "data" else f"{name} was {there.get(name)!r} and is {here.get(name)!r}"
             for name in sorted({*here, *there})
             if here.get(name) != there.get(name)
         ]

@@ -231,8 +231,9 @@ def observed(model: Model, population: encoding.Population, cells: pd.DataFrame)
         outside = ~np.asarray(structure(model, build(score=score))["score"]["fn"].support.base_constraint(score))
         if outside.any():
             zeros, ones = int((score[outside] == 0).sum()), int((score[outside] == 1).sum())
-            way_out = "Take ordered_beta, give successes and trials, or read with on_boundary='squeeze'"
-            shown = f"{int(outside.sum())} of {len(score)} ({zeros} zero, {ones} one)"
+            read = 'read with on_boundary="squeeze" (--on-boundary squeeze)'
+            way_out = f"Take ordered_beta, give successes and trials, or {read}"
+            shown = f"{int(outside.sum())} of {len(score)} ({counted(zeros, 'zero')}, {counted(ones, 'one')})"
             raise _misfit(f"{name} needs scores strictly inside (0, 1)", way_out, shown)
         return build(score=score)
     if "successes" in cells:

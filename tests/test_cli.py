@@ -18,6 +18,7 @@ from bayes_irsl.checkpoints import Checkpoint
 from bayes_irsl.cli import main
 from bayes_irsl.cli.main import app, status
 from bayes_irsl.engines import svi, warm_start
+from bayes_irsl.files import replacing
 from bayes_irsl.simulation import Truth
 from bayes_irsl.summaries import summarise_parameters
 
@@ -566,6 +567,12 @@ def test_plot_writes_a_figure(run: Run, saved: Path, tmp_path: Path) -> None:
     assert run("plot", saved, "scores", "--out", out) == 0
     assert out.read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["s.png"]
+
+
+def test_what_cannot_be_written_is_told_by_its_own_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as told, replacing(tmp_path / "gone" / "s.png") as unfinished:
+        unfinished.write_text("a figure")
+    assert told.value.filename == str(tmp_path / "gone" / "s.png")
 
 
 def test_plot_lists_its_figures(run: Run, saved: Path, tmp_path: Path) -> None:

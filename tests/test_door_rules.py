@@ -241,6 +241,25 @@ def test_long_lists_are_capped_with_the_exact_total() -> None:
     assert len(told.value.faults) == 53
 
 
+def test_faults_come_in_the_order_of_the_file() -> None:
+    with pytest.raises(InputError) as told:
+        read_responses(scores("x", "5%", "7", "y", "inf"))
+    rows = [line.split("row ")[1][0] for line in str(told.value).splitlines()[1:]]
+    assert rows == ["0", "1", "2", "3", "4"]
+
+
+def test_faults_of_several_files_are_told_file_by_file() -> None:
+    kinds = [("a.csv", 9), ("b.csv", 2), ("a.csv", 4), ("a.csv", None)]
+    message = str(InputError(*(Fault(where, f"kind {n}", "rule", "Way out", line=n) for where, n in kinds), "last"))
+    assert [line.split(":")[0] for line in message.splitlines()[1:]] == [
+        "- a.csv",
+        "- a.csv, line 4",
+        "- a.csv, line 9",
+        "- b.csv, line 2",
+        "- last",
+    ]
+
+
 def test_a_fault_names_place_value_rule_and_way_out() -> None:
     fault = Fault("r.csv", "range", "a score runs from 0 to 1", "Correct it", "7", 3, "score")
     assert str(InputError(fault)) == "r.csv, line 3, column score, value '7': a score runs from 0 to 1. Correct it."

@@ -32,6 +32,13 @@ def test_a_swapped_or_unread_table_is_told() -> None:
     assert "option model, value 'Responses': it is not a model. Give the model first" in str(told.value)
 
 
+def test_a_likelihood_without_exact_scores_says_how_many_there_are() -> None:
+    scores = pd.DataFrame({"lm": ["a", "b"] * 3, "item": list("ppqqrr"), "score": [0, 1, 1, 0.5, 0.4, 0.3]})
+    told = r"3 of 6 \(1 zero, 2 ones\)': beta needs scores strictly inside .* \(--on-boundary squeeze\)"
+    with pytest.raises(bi.InputError, match=told):
+        bi.fit(bi.Model(likelihood=bi.likelihoods.beta), bi.read_responses(scores))
+
+
 def test_a_run_cannot_go_on_from_nowhere() -> None:
     responses = bi.read_responses(pd.DataFrame({"lm": ["a", "b"], "item": "q", "score": [0.2, 0.3]}))
     with pytest.raises(bi.InputError, match="option resume: there is no folder from which the run could go on"):
