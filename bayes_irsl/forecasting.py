@@ -9,7 +9,8 @@ import pandas as pd
 import xarray as xr
 
 from bayes_irsl import encoding, prediction, seeds
-from bayes_irsl.door.characters import RULE, holds_control
+from bayes_irsl.door.newcomers import name_faults
+from bayes_irsl.door.sources import Table
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.fitting import Fit, double_precision, unseen
 from bayes_irsl.numerals import Numerals, is_number_typed, plain_text
@@ -208,21 +209,8 @@ def _check(fit: Fit, lms: pd.DataFrame, trials: int | None) -> None:
     faults += _trials_fault(trials)
     if faults:
         raise InputError(*faults)
-    names = lms["lm"].map(plain_text)
-    known = set(fit.responses.lms["lm"])
-    for row, name in enumerate(names):
-        if not name.strip() or name != name.strip():
-            rule = "the name of an LM is blank or has blanks around it"
-            faults.append(Fault("new LMs", "id", rule, "Correct it", name, row, "lm", "row"))
-        elif holds_control(name):
-            faults.append(Fault("new LMs", "id", RULE, "Remove it", name, row, "lm", "row"))
-        elif name in known:
-            way_out = "Use predict for LMs of the fit, or give the new one another name"
-            faults.append(Fault("new LMs", "id", "this LM is in the fit", way_out, name, row, "lm", "row"))
-    faults += [
-        Fault("new LMs", "id", "an LM stands in two rows", "Give each a name of its own", name)
-        for name in pd.unique(names[names.duplicated()])
-    ]
+    table = Table("lms", "new LMs", lms.reset_index(drop=True), np.arange(len(lms)), "row")
+    faults += name_faults(table, fit.responses.lms)
     if fit.axis is not None:
         wrong = fit.axis.missing_or_wrong(lms)
         faults += wrong if wrong else _beyond_reach(fit, lms)
