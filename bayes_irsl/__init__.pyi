@@ -1,9 +1,9 @@
 """The public names: read by type checkers, by editors and by `lazily.attach`."""
 
 from bayes_irsl import datasets, milestones, plots
+from bayes_irsl.checking import check
 from bayes_irsl.covariates import Axis
 from bayes_irsl.diagnostics import diagnose
-from bayes_irsl.door.design_report import report as check
 from bayes_irsl.door.reading import read_responses
 from bayes_irsl.engines.hmc import HMC
 from bayes_irsl.engines.nuts import NUTS

@@ -98,7 +98,7 @@ class Checkpoint:
             raise _fault(self.folder, f"{_RUN} is damaged", "Delete the folder to begin anew") from None
         here = json.loads(json.dumps(self.run))
         differences = [
-            f"{name} was {there.get(name)!r} and is {here.get(name)!r}"
+            "the table differs" if name == "data" else f"{name} was {there.get(name)!r} and is {here.get(name)!r}"
             for name in sorted({*here, *there})
             if here.get(name) != there.get(name)
         ]
@@ -184,6 +184,11 @@ class Checkpoint:
         return self.folder / (name + _ENDING)
 
 
+def is_unfinished(folder: Path) -> bool:
+    """Tell whether a run lies in a folder that can go on."""
+    return (folder / _RUN).exists()
+
+
 def check_folder(folder: Path, *, resume: bool) -> None:
     """Make sure that a run may put its checkpoints into a folder.
 
@@ -201,7 +206,7 @@ def check_folder(folder: Path, *, resume: bool) -> None:
     """
     if not folder.exists():
         return
-    is_run = (folder / _RUN).exists()
+    is_run = is_unfinished(folder)
     if not folder.is_dir() or not (is_run or {*folder.iterdir()} <= {*_ours(folder)}):
         raise _fault(folder, "it is no folder of checkpoints", "Name another one")
     if is_run and not resume:

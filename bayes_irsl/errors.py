@@ -18,7 +18,7 @@ class Fault:
     where : str
         The file, table or option at fault.
     kind : str
-        Short name of the rule that was broken; faults of one kind are listed together.
+        Short name of the rule that was broken; of each kind a message prints so many.
     rule : str
         The rule, as a full sentence without its full stop.
     way_out : str
@@ -108,11 +108,21 @@ def _message(faults: Sequence[Fault | str]) -> str:
     if len(faults) == 1:
         return str(faults[0])
     by_kind: dict[str, list[Fault | str]] = defaultdict(list)
-    for fault in faults:
+    for fault in _in_order(faults):
         by_kind[fault.kind if isinstance(fault, Fault) else ""].append(fault)
-    lines = [f"{len(faults)} faults in the input:"]
+    shown = _in_order([fault for alike in by_kind.values() for fault in alike[:SHOWN_PER_KIND]])
+    lines = [f"{len(faults)} faults in the input:", *(f"- {fault}" for fault in shown)]
     for kind, alike in by_kind.items():
-        lines += [f"- {fault}" for fault in alike[:SHOWN_PER_KIND]]
         if len(alike) > SHOWN_PER_KIND:
             lines.append(f"- ... and {len(alike) - SHOWN_PER_KIND} more ({kind or 'of this kind'})")
     return "\n".join(lines)
+
+
+def _in_order(faults: Sequence[Fault | str]) -> list[Fault | str]:
+    """Put the faults of one file together, as they come in it; files and all else stay as they are."""
+    places: dict[str, int] = {}
+    keys = []
+    for fault in faults:
+        where, line = (fault.where, fault.line) if isinstance(fault, Fault) else ("", None)
+        keys.append((places.setdefault(where, len(places)), -1 if line is None else line))
+    return [faults[at] for at in sorted(range(len(faults)), key=keys.__getitem__)]

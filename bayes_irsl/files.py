@@ -29,6 +29,10 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(unfinished, target)
         if os.name == "posix":  # elsewhere a folder cannot be opened
             _to_disk(target.parent)
+    except OSError as problem:
+        if problem.filename is not None and str(problem.filename) == str(unfinished):
+            problem.filename = str(path)
+        raise
     finally:
         unfinished.unlink(missing_ok=True)
 

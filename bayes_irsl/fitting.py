@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayes_irsl import encoding, prediction, reporting
+from bayes_irsl import encoding, prediction, reporting, seeds
 from bayes_irsl.checkpoints import SECONDS_BETWEEN, begin_or_resume
 from bayes_irsl.choices import choose_engine, choose_likelihood
 from bayes_irsl.covariates import FEWEST_VALUES_FOR_CURVE, Axis, MissingX, fit_axis, parse_axis
@@ -24,7 +24,7 @@ from bayes_irsl.engines.running import Running
 from bayes_irsl.errors import Fault, InputError, gathered
 from bayes_irsl.identity import DECIDING, describe
 from bayes_irsl.progress import Progress, Watcher, watching
-from bayes_irsl.responses import Responses
+from bayes_irsl.responses import Responses, type_faults
 from bayes_irsl.wording import counted, listed
 from irsl_models import Design, Model, curves, effects, likelihoods, trends
 
@@ -136,7 +136,7 @@ def fit(
     missing_x : {"error", "no-trend", "drop"}
         What becomes of LMs without x.
     seed : int
-        Same seed, same result, on one machine.
+        Same seed, same result, on one machine; from 0 to 2^63 - 1.
     progress : bool or callable
         Show a line on standard error that says how far the run is; a callable gets every `Progress` instead.
     checkpoint : str or Path, optional
@@ -172,9 +172,13 @@ def fit(
     >>> found.posterior["ability"].sizes["lm"], found.model.likelihood.__name__
     (8, 'beta')
     """
-    if engine is not None and (isinstance(engine, type) or not hasattr(engine, "run")):
-        way_out = "Give its settings, such as NUTS(draws=500)"
-        raise InputError(Fault("option engine", "option", "it is not an engine", way_out, repr(engine)))
+    faults = [*_model_fault(model), *type_faults(responses), *_engine_fault(engine)]
+    if resume and checkpoint is None:
+        rule = "there is no folder from which the run could go on"
+        faults.append(Fault("option resume", "option", rule, 'Name it, such as checkpoint="run"'))
+    if faults:
+        raise InputError(*faults)
+    seed = seeds.checked(seed)
     engine, engine_note = (engine, "") if engine is not None else choose_engine(responses)
     groups = (group,) if isinstance(group, str) else tuple(group)
     _, (model, axis, encoded, responses, trend_notes) = gathered(
@@ -243,8 +247,9 @@ def observed(model: Model, population: encoding.Population, cells: pd.DataFrame)
         outside = ~np.asarray(structure(model, build(score=score))["score"]["fn"].support.base_constraint(score))
         if outside.any():
             zeros, ones = int((score[outside] == 0).sum()), int((score[outside] == 1).sum())
-            way_out = "Take ordered_beta, give successes and trials, or read with on_boundary='squeeze'"
-            shown = f"{int(outside.sum())} of {len(score)} ({zeros} zero, {ones} one)"
+            read = 'read with on_boundary="squeeze" (--on-boundary squeeze)'
+            way_out = f"Take ordered_beta, give successes and trials, or {read}"
+            shown = f"{int(outside.sum())} of {len(score)} ({counted(zeros, 'zero')}, {counted(ones, 'one')})"
             raise _misfit(f"{name} needs scores strictly inside (0, 1)", way_out, shown)
         return build(score=score)
     if "successes" in cells:
@@ -283,6 +288,18 @@ def unseen(
     item = pd.Index(population.items).get_indexer(cells["item"])
     trials = cells["trials"].to_numpy(dtype=int) if "trials" in cells else np.ones(len(cells), dtype=int)
     return encoding.design(population, lm, item, trials=trials, newcomers=newcomers)
+
+
+def _model_fault(model: object) -> Iterator[Fault]:
+    if not isinstance(model, Model):
+        way_out = "Give the model first and the responses second: fit(Model(), responses)"
+        yield Fault("option model", "option", "it is not a model", way_out, type(model).__name__)
+
+
+def _engine_fault(engine: object) -> Iterator[Fault]:
+    if engine is not None and (isinstance(engine, type) or not hasattr(engine, "run")):
+        way_out = "Give its settings, such as NUTS(draws=500)"
+        yield Fault("option engine", "option", "it is not an engine", way_out, repr(engine))
 
 
 def _check_groups(responses: Responses, groups: Sequence[str]) -> None:

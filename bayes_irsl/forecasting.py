@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayes_irsl import encoding, prediction
+from bayes_irsl import encoding, prediction, seeds
+from bayes_irsl.door.newcomers import name_faults
+from bayes_irsl.door.sources import Table
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.fitting import Fit, double_precision, unseen
 from bayes_irsl.numerals import Numerals, is_number_typed, plain_text
@@ -72,6 +74,7 @@ def forecast(
     (6, 0.5)
     """
     _check(fit, lms, trials)
+    seed = seeds.checked(seed)
     wanted = _items(fit, items)
     lms = lms.reset_index(drop=True).assign(lm=lms["lm"].map(plain_text).to_numpy())
     names = lms["lm"].tolist()
@@ -117,6 +120,7 @@ def predict(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None =
     48
     """
     table = fit.responses
+    seed = seeds.checked(seed)
     faults = _trials_fault(trials)
     if cells is not None:
         faults += [
@@ -205,19 +209,8 @@ def _check(fit: Fit, lms: pd.DataFrame, trials: int | None) -> None:
     faults += _trials_fault(trials)
     if faults:
         raise InputError(*faults)
-    names = lms["lm"].map(plain_text)
-    known = set(fit.responses.lms["lm"])
-    for row, name in enumerate(names):
-        if not name.strip() or name != name.strip():
-            rule = "the name of an LM is blank or has blanks around it"
-            faults.append(Fault("new LMs", "id", rule, "Correct it", name, row, "lm", "row"))
-        elif name in known:
-            way_out = "Use predict for LMs of the fit, or give the new one another name"
-            faults.append(Fault("new LMs", "id", "this LM is in the fit", way_out, name, row, "lm", "row"))
-    faults += [
-        Fault("new LMs", "id", "an LM stands in two rows", "Give each a name of its own", name)
-        for name in pd.unique(names[names.duplicated()])
-    ]
+    table = Table("lms", "new LMs", lms.reset_index(drop=True), np.arange(len(lms)), "row")
+    faults += name_faults(table, fit.responses.lms)
     if fit.axis is not None:
         wrong = fit.axis.missing_or_wrong(lms)
         faults += wrong if wrong else _beyond_reach(fit, lms)

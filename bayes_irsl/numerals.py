@@ -163,8 +163,9 @@ def texts(column: pd.Series) -> Texts:
 
 
 def is_number_typed(column: pd.Series) -> bool:
-    """Tell whether a column holds numbers by its type, truth values not included."""
-    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+    """Tell whether a column holds numbers by its type, truth values and complex numbers not included."""
+    types, dtype = pd.api.types, column.dtype
+    return types.is_numeric_dtype(dtype) and not (types.is_bool_dtype(dtype) or types.is_complex_dtype(dtype))
 
 
 def read_numbers(column: pd.Series, numerals: Numerals) -> Numbers:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from bayes_irsl.errors import InputError
+from bayes_irsl.errors import Fault, InputError
 
 Kind = Literal["counts", "score", "mixed"]
 COUNTS = ("successes", "trials")
@@ -178,3 +178,17 @@ class Responses:
                         raw = str(text).encode()
                         digest.update(b"%d:" % len(raw) + raw)
         return digest.hexdigest()
+
+
+def type_faults(responses: object) -> list[Fault]:
+    """Find that something given as responses is something else.
+
+    Examples
+    --------
+    >>> type_faults(pd.DataFrame())[0].rule
+    'it is not what read_responses returns'
+    """
+    if isinstance(responses, Responses):
+        return []
+    rule, way_out = "it is not what read_responses returns", "Read the table first: read_responses(table)"
+    return [Fault("option responses", "option", rule, way_out, type(responses).__name__)]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayes_irsl import encoding, prediction, reporting
+from bayes_irsl import encoding, prediction, reporting, seeds
 from bayes_irsl.engines.base import sampled
 from bayes_irsl.fitting import double_precision
 from bayes_irsl.responses import Responses
@@ -75,6 +75,7 @@ def simulate(
     >>> len(truth.responses.cells), sorted(truth.values.data_vars)[:2]
     (20, ['ability', 'difficulty'])
     """
+    seed = seeds.checked(seed)
     rng = np.random.default_rng(seed)
     lms = pd.DataFrame({"lm": [f"lm-{i:0{len(str(n_lms))}d}" for i in range(n_lms)]})
     scaled = model.trend is not trends.none

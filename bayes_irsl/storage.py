@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Hashable
+import os
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,7 @@ def save(fit: Fit, path: str | Path) -> None:
         "response_notes": json.dumps(fit.responses.notes),
         "missing": fit.responses.missing,
     }
+    tree.attrs["checksum"] = _checksum(tree)
     with replacing(path) as unfinished:
         tree.to_netcdf(unfinished, engine="h5netcdf")
 
@@ -78,14 +81,21 @@ def load(path: str | Path) -> Fit:
     Raises
     ------
     InputError
-        If the file is not there, is not a fit, or was written by a later version.
+        If the file is not there, is not a fit, is damaged, or was written by a later version.
     """
+    if not isinstance(path, str | os.PathLike):
+        rule = f"it is not the path of a file but of type {type(path).__name__}"
+        raise InputError(Fault("option path", "option", rule, "Give a file that fit wrote"))
     path = Path(path)
     try:
         tree = xr.load_datatree(path, engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as problem:
+    except (OSError, ValueError, KeyError, RuntimeError) as problem:
         rule = "there is no such file" if not path.exists() else "it is not a saved fit"
         raise InputError(Fault(str(path), "file", rule, "Give a file that fit wrote")) from problem
+    # Files of earlier days have none.
+    if tree.attrs.pop("checksum", None) not in (None, _checksum(tree)):
+        rule = "the file is damaged: it does not hold what was written"
+        raise InputError(Fault(str(path), "file", rule, "Take a copy of it, or fit again"))
     attrs: dict[str, Any] = {str(name): value for name, value in tree.attrs.items()}
     if "format_version" not in attrs:
         raise InputError(Fault(str(path), "file", "it is not a saved fit", "Give a file that fit wrote"))
@@ -124,6 +134,28 @@ def _assembled(tree: xr.DataTree, attrs: dict[str, Any]) -> Fit:
         for name, value in attrs.items()
     }
     return Fit(model, responses, Axis.from_dict(axis) if axis else None, groups, tree)
+
+
+def _checksum(tree: xr.DataTree) -> str:
+    """SHA-256 of all that a file holds, the same before it is written and after it is read."""
+    digest = hashlib.sha256()
+    for node in sorted(tree.subtree, key=lambda node: node.path):
+        data = node.to_dataset(inherit=False)
+        digest.update(json.dumps([node.path, _plain(data.attrs)]).encode())
+        for name in sorted(data.variables, key=str):
+            variable = data.variables[name]
+            values = variable.to_numpy()
+            digest.update(json.dumps([str(name), variable.dims, values.shape, _plain(variable.attrs)]).encode())
+            if values.dtype.kind in "biuf":
+                digest.update(values.dtype.str.encode() + np.ascontiguousarray(values).tobytes())
+            else:
+                digest.update(json.dumps([str(text) for text in values.ravel()]).encode())
+    return digest.hexdigest()
+
+
+def _plain(attrs: Mapping[Any, Any]) -> dict[str, list[Any]]:
+    """Write attributes as lists, for netCDF reads a list of one as its entry."""
+    return {str(name): np.atleast_1d(attrs[name]).tolist() for name in sorted(attrs, key=str)}
 
 
 def _to_dataset(table: pd.DataFrame, dim: str) -> xr.Dataset:

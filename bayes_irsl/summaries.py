@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -136,7 +137,7 @@ def draws_table(draws: xr.Dataset, by: Literal["item", "benchmark"] = "item", ki
 
 
 def summarise_parameters(posterior: xr.Dataset, prob: float = 0.9) -> pd.DataFrame:
-    """Means and central intervals of the parameters that are single numbers.
+    """Means and central intervals of the parameters that are single numbers, or one number for each grouping.
 
     Parameters
     ----------
@@ -157,12 +158,21 @@ def summarise_parameters(posterior: xr.Dataset, prob: float = 0.9) -> pd.DataFra
     >>> summarise_parameters(posterior, prob=0.8).round(2).values.tolist()
     [['slope', 0.5, 0.29, 0.1, 0.9, 0.8]]
     """
-    single = {name: value.to_numpy() for name, value in posterior.data_vars.items() if value.ndim == 2}
+    single = dict(_single_numbers(posterior))
     tail = (1.0 - prob) / 2.0
     return pd.DataFrame(
         [
-            (str(name), drawn.mean(), drawn.std(ddof=1), *np.quantile(drawn, [tail, 1.0 - tail]), prob)
+            (name, drawn.mean(), drawn.std(ddof=1), *np.quantile(drawn, [tail, 1.0 - tail]), prob)
             for name, drawn in single.items()
         ],
         columns=["parameter", "mean", "sd", "lower", "upper", "prob"],
     )
+
+
+def _single_numbers(posterior: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
+    for name, value in posterior.data_vars.items():
+        if value.dims[2:] == ("grouping",):
+            for grouping in value["grouping"].to_numpy():
+                yield f"{name}[{grouping}]", value.sel(grouping=grouping).to_numpy()
+        elif value.ndim == 2:
+            yield str(name), value.to_numpy()

@@ -18,7 +18,9 @@ from bayes_irsl.checkpoints import Checkpoint
 from bayes_irsl.cli import main
 from bayes_irsl.cli.main import app, status
 from bayes_irsl.engines import svi, warm_start
+from bayes_irsl.files import replacing
 from bayes_irsl.simulation import Truth
+from bayes_irsl.summaries import summarise_parameters
 
 SUMMARY = ["kind", "mean", "sd", "lower", "upper", "prob", "extrapolation", "x"]
 HIDDEN = [("lm-00", "item-03"), ("lm-05", "item-00")]
@@ -247,6 +249,12 @@ def test_fit_saves_a_fit(fitted: tuple[Path, int], run: Run) -> None:
     assert "Diagnostics" in run.out
 
 
+def test_the_scale_of_each_grouping_is_among_the_parameters(fit: bi.Fit) -> None:
+    means = summarise_parameters(fit.posterior).set_index("parameter")["mean"]
+    assert means["group_scale[group]"] == pytest.approx(float(fit.posterior["group_scale"].mean()))
+    assert means["slope"] == pytest.approx(float(fit.posterior["slope"].mean()))
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -260,7 +268,14 @@ def test_fit_saves_a_fit(fitted: tuple[Path, int], run: Run) -> None:
         (["--engine", "svi", "--chains", "2"], "option chains, value '2': svi has no such setting"),
         (["--prior.slop", "HalfNormal(1)"], "The model has deviation_scale, drift_scale"),
         (["--x", "x", "--prior.scatter_ratio", "HalfNormal"], "option prior.scatter_ratio, value 'HalfNormal'"),
+        (
+            ["--x", "x", "--prior.scatter_ratio", "Normal(0,1)"],
+            "the prior of 'scatter_ratio' reaches below zero",
+        ),
+        (["--x", "x", "--prior.scatter_ratio", "HalfNormal(-1)"], "invalid scale parameter. Write NAME(NUMBERS)"),
         (["--draws", "0"], "--draws"),
+        (["--seed", "-1"], "--seed"),
+        (["--seed", str(2**63)], "--seed"),
     ],
 )
 def test_fit_refuses(run: Run, tables: list[object], tmp_path: Path, words: list[str], told: str) -> None:
@@ -292,6 +307,45 @@ def test_the_target_is_checked_before_anything_is_read(run: Run, tmp_path: Path,
     (tmp_path / "folder.nc").mkdir()
     assert run("fit", "no-such-table.csv", "--out", tmp_path / out) == 2
     assert told in run.err
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "name"),
+    [
+        ("fit", [], "fit.nc"),
+        ("fit", ["--resume"], "fit.nc"),
+        ("forecast", ["--at", "x=1"], "f.csv"),
+        ("predict", [], "p.csv"),
+        ("plot", ["scores"], "s.png"),
+    ],
+)
+def test_a_file_that_is_there_stays_unless_asked(
+    run: Run, tmp_path: Path, command: str, words: list[str], name: str
+) -> None:
+    out = tmp_path / name
+    out.write_text("mine")
+    told = f"option out, value '{out}': the file is there already. Give it another name, or --overwrite to replace it."
+    assert run(command, "no-such-input", *words, "--out", out) == 2
+    assert run.err == f"{told}\n"
+    # Then only the input is missing.
+    assert run(command, "no-such-input", *words, "--out", out, "--overwrite") == 2
+    assert "no-such-input: there is no such file" in run.err
+    assert out.read_text() == "mine"
+
+
+def test_a_table_of_draws_that_is_there_stays_unless_asked(run: Run, saved: Path, tmp_path: Path) -> None:
+    draws_out = tmp_path / "d.csv"
+    draws_out.write_text("mine")
+    assert run("forecast", saved, "--at", "x=1", "--out", tmp_path / "f.csv", "--draws-out", draws_out) == 2
+    assert f"option draws-out, value '{draws_out}': the file is there already" in run.err
+    assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
+
+
+def test_a_figure_is_replaced_on_request(run: Run, saved: Path, tmp_path: Path) -> None:
+    out = tmp_path / "s.png"
+    out.write_text("mine")
+    assert run("plot", saved, "scores", "--out", out, "--overwrite") == 0
+    assert out.read_bytes().startswith(b"\x89PNG")
 
 
 # Runs that are stopped
@@ -330,12 +384,28 @@ def test_an_interrupted_fit_goes_on_where_it_was(
     assert "an earlier run lies there. Go on with it (resume=True, --resume), or delete the folder" in run.err
     assert run(*words, "--seed", "1", "--likelihood", "ordered_beta", "--resume") == 2
     assert "likelihoods.beta' and is 'irsl_models.likelihoods.ordered_beta'; seed was 0 and is 1." in run.err
+    # That it may replace what lies there was said when it began.
+    out.touch()
     # Were it to begin anew, it would have to find its start.
     with monkeypatch.context() as patch:
         patch.delattr(warm_start, "find")
         assert run(*words, "--resume") == fitted[1]
+    assert run.err == ""
     assert list(tmp_path.iterdir()) == [out]
     assert bi.load(out).tree["sites"].to_dataset().equals(bi.load(fitted[0]).tree["sites"].to_dataset())
+
+
+def test_a_run_that_has_nothing_to_go_on_from_says_so(
+    run: Run, tables: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise bi.InputError("this far")
+
+    monkeypatch.setattr("bayes_irsl.fitting.fit", fails)
+    out = tmp_path / "fit.nc"
+    assert run("fit", *tables, "--resume", "--out", out) == 2
+    told = f"nothing to resume: no unfinished run lies in {out}.checkpoint, so the fit begins anew"
+    assert run.err.splitlines() == [told, "this far"]
 
 
 def test_what_else_lies_at_the_place_of_checkpoints_is_told_at_once(run: Run, tmp_path: Path) -> None:
@@ -399,7 +469,7 @@ def test_draws_can_be_taken_along(run: Run, fitted: tuple[Path, int], tmp_path: 
 def test_too_few_draws_are_not_handed_on(run: Run, saved: Path, tmp_path: Path) -> None:
     out, draws_out = tmp_path / "f.csv", tmp_path / "d.parquet"
     assert run("forecast", saved, "--at", "x=1.5", "--draws-out", draws_out, "--out", out) == 2
-    assert "600 draws" in run.err
+    assert run.err.startswith(f"{saved}, value '600 draws': a table of draws has at least 1,000.")
     assert not out.exists()
 
 
@@ -409,10 +479,12 @@ def test_too_few_draws_are_not_handed_on(run: Run, saved: Path, tmp_path: Path) 
         ([], "one of the two"),
         (["--at", "y=1"], "the fit has no such name. Known are x, group, lm"),
         (["--at", "x"], "a word is not NAME=VALUE"),
+        (["--at", "x=1", "2"], "value '2': a word is not NAME=VALUE. Write NAME=VALUE, such as flops=1e25 flops=1e26;"),
         (["--at", "x=tall"], "'tall'"),
         (["--at", "lm=lm-00", "x=1"], "this LM is in the fit"),
         (["--at", "lm=a", "lm=b", "x=1"], "several LMs are named"),
         (["--lms", "no-such-file.csv"], "there is no such file"),
+        (["--at", "x=1", "--seed", str(2**63)], "--seed"),
     ],
 )
 def test_forecast_refuses(run: Run, saved: Path, tmp_path: Path, words: list[str], told: str) -> None:
@@ -460,7 +532,8 @@ def test_what_lies_beyond_the_data_is_said(run: Run, saved: Path, tmp_path: Path
     assert run("forecast", saved, "--at", "x=9", "group=ours", "--by", "benchmark", "--out", out) == 0
     assert "- beyond the calibration data: 1 LM of 1, by up to 8 units of x; the data span 2: so far out" in run.out
     assert "- group ours: not in the fit" in run.out
-    assert run("forecast", saved, "--at", "x=0.5", "group=group-0", "--by", "benchmark", "--out", out) == 0
+    words = ["--at", "x=0.5", "group=group-0", "--by", "benchmark", "--overwrite"]
+    assert run("forecast", saved, *words, "--out", out) == 0
     assert "\n- " not in run.out
 
 
@@ -494,6 +567,12 @@ def test_plot_writes_a_figure(run: Run, saved: Path, tmp_path: Path) -> None:
     assert run("plot", saved, "scores", "--out", out) == 0
     assert out.read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["s.png"]
+
+
+def test_what_cannot_be_written_is_told_by_its_own_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as told, replacing(tmp_path / "gone" / "s.png") as unfinished:
+        unfinished.write_text("a figure")
+    assert told.value.filename == str(tmp_path / "gone" / "s.png")
 
 
 def test_plot_lists_its_figures(run: Run, saved: Path, tmp_path: Path) -> None:

@@ -7,16 +7,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bayes_irsl as bi
 from bayes_irsl.door.design_report import report
 from bayes_irsl.door.design_rules import DESIGN_RULES, design_notes
 from bayes_irsl.door.links import Bridge, bridges, components
 from bayes_irsl.door.reading import read_responses
+from bayes_irsl.errors import InputError
 
 
 def links(text: str) -> pd.DataFrame:
     """Pairs such as ``ap`` are LM a on item p."""
     pairs = text.split()
     return pd.DataFrame({"lm": [pair[0] for pair in pairs], "item": [pair[1] for pair in pairs]})
+
+
+def test_a_check_tells_of_scaling_variables_as_the_command_does() -> None:
+    table = pd.DataFrame({"lm": list("abc"), "item": "q", "score": [0.2, 0.3, 0.4]})
+    read = read_responses(table.assign(flops=["1e20", "1e21", ""], size=[1, 2, 4]))
+    found = bi.check(read, "size")
+    assert found.to_text().splitlines()[-1].startswith("- x size (linear): 3 different values over 3 units")
+    assert json.loads(json.dumps(found.to_dict()))["x"][0]["n_values"] == 3
+    assert [axis.describe() for axis in bi.check(read, ["flops", "size"], missing_x="drop").x] == [
+        "flops (log10): 2 different values over 1 decades, too few to tell a line from a curve",
+        "size (linear): 2 different values over 1 units, too few to tell a line from a curve",
+    ]
+    assert bi.check(read).x == ()
+    with pytest.raises(InputError, match="column flops, value '': the value is missing"):
+        bi.check(read, "flops")
+    with pytest.raises(InputError, match="it is not what read_responses returns"):
+        bi.check(table)
 
 
 def test_every_rule_is_listed_once() -> None:

@@ -128,7 +128,7 @@ def test_divergences_are_counted(fit: Fit) -> None:
     found = sampler.divergences(changed(fit, None, stats(diverging=diverging)))
     assert found is not None
     assert (found.value, found.status) == (2.0, "fail")
-    assert found.advice.startswith("0.2% of draws")
+    assert found.advice.startswith("2 of 1,000 draws: part of the posterior may be missing")
 
 
 @pytest.mark.parametrize(("longest", "value", "status"), [(127, 0.1, "review"), (126, 0.0, "pass")])

@@ -1,5 +1,7 @@
 """Rules on tables: each finds its faults, all of them, and nothing else."""
 
+from typing import Any
+
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -136,10 +138,51 @@ def test_ids_are_named_and_bare() -> None:
     ]
 
 
+def test_control_characters_are_found_in_every_text_that_is_kept() -> None:
+    rows = pd.DataFrame({"lm": ["a", "a\0", "b"], "item": "q", "score": ["0.5", "0.5\0", "NA"]})
+    lms = pd.DataFrame({"lm": ["a", "b"], "family": ["x\x1b", "tab\tand\nend"], "flops": [1.0, 2.0]})
+    items = pd.DataFrame({"item": ["q"], "benchmark": ["k\x85"]})
+    assert [told for told in found(rows, lms, items) if told[2] == "control character"] == [
+        (1, "lm", "control character"),
+        (0, "family", "control character"),
+        (0, "benchmark", "control character"),
+    ]
+
+
+def test_names_of_columns_hold_no_control_characters() -> None:
+    with pytest.raises(InputError, match=r"value 'fam\\x00ily': a text holds no control"):
+        load_table(pd.DataFrame({"lm": ["a"], "fam\0ily": ["x"]}), "lms")
+    with pytest.raises(InputError, match=r"option columns, value 'a\\x00': a text holds no control"):
+        Options(columns={"a\0": "b"})
+
+
 def test_ids_of_typed_tables_are_texts_or_whole_numbers() -> None:
     rows = pd.DataFrame({"lm": [1, 2], "item": [1.0, 2.0], "score": 0.5})
     assert (None, "item", "id type") in found(rows)
     assert not [told for told in found(rows.astype({"item": int})) if told[2] == "id type"]
+
+
+@pytest.mark.parametrize(
+    "ids", [[True, False], [1.5, 2.5], [1j, 2j], pd.to_datetime(["2024-01-01", "2024-01-02"]), pd.to_timedelta([1, 2])]
+)
+def test_columns_of_other_types_are_no_ids(ids: Any) -> None:
+    assert (None, "lm", "id type") in found(pd.DataFrame({"lm": ids, "item": "q", "score": 0.5}))
+    as_category = pd.DataFrame({"lm": pd.Categorical(ids), "item": "q", "score": 0.5})
+    assert [told for told in found(as_category) if told[2] == "id type"] != []
+
+
+def test_cells_of_other_types_are_no_ids() -> None:
+    ids = pd.Series(["a", 7, ("b",), True, 1.5, pd.Timestamp(0), None, 2**70], dtype=object)
+    rows = pd.DataFrame({"lm": ids, "item": "q", "score": 0.5})
+    assert [told for told in found(rows) if told[2] != "repeated response"] == [
+        *((row, "lm", "id type") for row in (2, 3, 4, 5)),
+        (6, "lm", "blank id"),
+    ]
+
+
+def test_complex_numbers_are_no_scores() -> None:
+    told = found(pd.DataFrame({"lm": "a", "item": ["p", "q"], "score": [0.5 + 0.5j, 0.5]}))
+    assert told == [(0, "score", "not a number"), (1, "score", "not a number")]
 
 
 def test_tables_join_and_name_each_unknown_id_once() -> None:
@@ -196,6 +239,25 @@ def test_long_lists_are_capped_with_the_exact_total() -> None:
     assert text.count("value 'x'") == SHOWN_PER_KIND
     assert text.count("value '7'") == 3
     assert len(told.value.faults) == 53
+
+
+def test_faults_come_in_the_order_of_the_file() -> None:
+    with pytest.raises(InputError) as told:
+        read_responses(scores("x", "5%", "7", "y", "inf"))
+    rows = [line.split("row ")[1][0] for line in str(told.value).splitlines()[1:]]
+    assert rows == ["0", "1", "2", "3", "4"]
+
+
+def test_faults_of_several_files_are_told_file_by_file() -> None:
+    kinds = [("a.csv", 9), ("b.csv", 2), ("a.csv", 4), ("a.csv", None)]
+    message = str(InputError(*(Fault(where, f"kind {n}", "rule", "Way out", line=n) for where, n in kinds), "last"))
+    assert [line.split(":")[0] for line in message.splitlines()[1:]] == [
+        "- a.csv",
+        "- a.csv, line 4",
+        "- a.csv, line 9",
+        "- b.csv, line 2",
+        "- last",
+    ]
 
 
 def test_a_fault_names_place_value_rule_and_way_out() -> None:

@@ -1,5 +1,6 @@
 """Forecasts in Python: what is asked for is checked, and groups and dates mean what they mean in the fit."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -22,12 +23,15 @@ def new(**columns: Any) -> pd.DataFrame:
         ("no table", "they are not a DataFrame"),
         (new().drop(columns=["lm", "x"]), "2 faults in the input"),
         (new().iloc[:0], "there is no row"),
-        (new(lm=[None]), "the name of an LM is blank"),
+        (new(lm=[None]), "new LMs, row 0, column lm, value '': an id is blank"),
         (new(lm=[" next"]), "has blanks around it"),
+        (new(lm=[1.5]), "ids are texts or whole numbers"),
+        (new(lm=[("next",)]), "ids are texts or whole numbers, and this one has the type tuple"),
+        (new(lm=["next\0"]), r"row 0, column lm, value 'next\\x00': a text holds no control characters"),
         (new(lm=["lm-00"]), "this LM is in the fit"),
         (new(x=[np.nan]), "new LMs, LM next, column x, value '': the value is missing, and the trend needs it"),
         (new(x=["tall"]), "new LMs, LM next, column x, value 'tall'"),
-        (pd.concat([new(), new()]), "an LM stands in two rows"),
+        (pd.concat([new(), new()]), "row 1, column lm, value 'next': the id stands on row 0 already"),
         (pd.concat([new(), new()[["x"]]], axis=1), "a column stands twice"),
     ],
 )
@@ -42,6 +46,28 @@ def test_trials_are_checked(fit: bi.Fit, trials: Any) -> None:
         bi.forecast(fit, new(), trials=trials)
     with pytest.raises(bi.InputError, match="trials are a whole number from 1 on"):
         bi.predict(fit, trials=trials)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 1.0, "a", None, True])
+def test_seeds_are_checked_wherever_one_is_taken(fit: bi.Fit, seed: Any) -> None:
+    model = bi.Model(likelihood=bi.likelihoods.beta)
+    calls: list[Callable[[], Any]] = [
+        lambda: bi.fit(model, fit.responses, seed=seed),
+        lambda: bi.forecast(fit, new(), seed=seed),
+        lambda: bi.predict(fit, seed=seed),
+        lambda: bi.simulate(model, n_lms=3, n_items=2, seed=seed),
+    ]
+    for call in calls:
+        with pytest.raises(bi.InputError, match=r"option seed, value .*: a seed is a whole number from 0 to 2\^63 - 1"):
+            call()
+
+
+def test_the_largest_seed_holds(fit: bi.Fit) -> None:
+    largest = np.int64(2**63 - 1)
+    drawn = bi.forecast(fit, new(), seed=largest)  # type: ignore[arg-type]
+    assert not drawn["score"].equals(bi.forecast(fit, new(), seed=2**31 - 1)["score"])
+    found = bi.fit(bi.Model(), fit.responses, bi.SVI(steps=20, draws=5), seed=largest)  # type: ignore[arg-type]
+    assert found.tree.attrs["seed"] == 2**63 - 1
 
 
 def test_items_are_checked(fit: bi.Fit) -> None:

@@ -1,7 +1,9 @@
 """Models by the names of their parts, priors as text."""
 
 import json
+from typing import Any
 
+import numpy as np
 import numpyro.distributions as dist
 import pytest
 
@@ -69,6 +71,29 @@ def test_a_mistyped_prior_is_refused_with_the_right_names() -> None:
         bi.Model(trend=bi.trends.power).with_priors(curvture=dist.HalfNormal(1.0))
     with pytest.raises(TypeError, match="no prior 'curvature'"):
         bi.Model().with_priors(curvature=dist.HalfNormal(1.0))
+
+
+@pytest.mark.parametrize(
+    ("prior", "why"),
+    [
+        (1, "is a distribution such as HalfNormal"),
+        (dist.HalfNormal, "is a distribution such as HalfNormal"),
+        (dist.Normal(0.0, 1.0), "reaches below zero"),
+        (dist.Uniform(-1.0, 1.0), "reaches below zero"),
+        (dist.TruncatedNormal(0.0, 1.0, low=-0.1), "reaches below zero"),
+        (dist.Poisson(2.0), "is not a distribution of one continuous number"),
+        (dist.HalfNormal(np.ones(2)), "is not a distribution of one continuous number"),
+    ],
+)
+def test_a_prior_that_the_site_cannot_take_is_refused(prior: Any, why: str) -> None:
+    with pytest.raises(TypeError, match=f"the prior of 'group_scale' {why}"):
+        bi.Model().with_priors(group_scale=prior)
+
+
+def test_a_positive_site_takes_every_prior_above_zero() -> None:
+    for prior in (dist.Uniform(0.0, 1.0), dist.Gamma(2.0, 2.0), dist.TruncatedNormal(0.0, 1.0, low=0.0)):
+        assert bi.Model().with_priors(group_scale=prior).priors["group_scale"] is prior
+    assert "threshold_mean" in bi.Model().with_priors(threshold_mean=dist.StudentT(3.0)).priors
 
 
 def test_priors_that_are_given_stand() -> None:

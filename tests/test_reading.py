@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -164,6 +165,8 @@ def test_a_quoted_line_end_does_not_shift_line_numbers(write: Write) -> None:
         ("r.jsonl", '{"lm": "a"\n[1]\n{"lm": "a", "lm": "b"}\n', "line 1: the line is not one JSON object"),
         ("r.jsonl", '{"lm": "a"\n[1]\n{"lm": "a", "lm": "b"}\n', "line 2: the line is not one JSON object"),
         ("r.jsonl", '{"lm": "a"\n[1]\n{"lm": "a", "lm": "b"}\n', "'lm' is given twice"),
+        ("r.jsonl", '{"lm": "a\\u0000", "item": "q", "score": 1}\n', "line 1, column lm, value 'a\\x00': a text holds"),
+        ("r.jsonl", '{"lm": "\\ud800", "item": "q", "score": 1}\n', "it holds half of a surrogate pair"),
     ],
 )
 def test_broken_files_are_told(write: Write, name: str, text: str, says: str) -> None:
@@ -193,6 +196,15 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> N
     path = tmp_path / "r.csv"
     path.write_bytes(b"\xef\xbb\xbflm,item,score\r\na,q,0.5\r\nb,q,0.25\r\n")
     assert read_responses(path).cells.score.tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("source", [None, [["a", "q", 0.5]], {"lm": ["a"]}, pd.Series([0.5])])
+def test_what_is_no_table_is_told(source: Any) -> None:
+    kind = type(source).__name__
+    with pytest.raises(
+        InputError, match=f"the table of responses: it is neither a file nor a DataFrame but of type {kind}"
+    ):
+        read_responses(source)
 
 
 def test_a_missing_file_is_told() -> None:

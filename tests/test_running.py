@@ -196,6 +196,8 @@ def test_another_run_is_refused_with_what_differs(kept: Checkpoint) -> None:
         f"checkpoint {kept.folder}: it holds another run: groups was None and is ['family']; seed was 1 and is 2. "
         "Ask for that run again, name another folder, or delete this one to begin anew."
     )
+    with pytest.raises(bi.InputError, match=r"it holds another run: the table differs. Ask for"):
+        Checkpoint(kept.folder, {"seed": 1, "data": "abd"}).check()
 
 
 def test_a_folder_of_other_things_is_neither_used_nor_deleted(tmp_path: Path) -> None:

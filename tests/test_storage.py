@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,6 +124,8 @@ def test_arviz_reads_the_file_as_it_is(fit: bi.Fit, tmp_path: Path) -> None:
 def test_a_missing_file_or_folder(fit: bi.Fit, tmp_path: Path) -> None:
     with pytest.raises(bi.InputError, match="there is no such file"):
         bi.load(tmp_path / "none.nc")
+    with pytest.raises(bi.InputError, match="it is not the path of a file but of type NoneType"):
+        bi.load(None)  # type: ignore[arg-type]
     with pytest.raises(bi.InputError, match="its folder does not exist"):
         bi.save(fit, tmp_path / "none" / "fit.nc")
 
@@ -145,6 +148,36 @@ def test_a_truncated_file_a_folder_and_another_netcdf(fit: bi.Fit, tmp_path: Pat
     for name in ("other.nc", "."):
         with pytest.raises(bi.InputError, match="it is not a saved fit"):
             bi.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("group", ["sites", "posterior"])
+def test_a_file_with_one_wrong_bit_is_refused(fit: bi.Fit, tmp_path: Path, group: str) -> None:
+    path = tmp_path / "fit.nc"
+    bi.save(fit, path)
+    content = bytearray(path.read_bytes())
+    draw = fit.tree[group]["ability"].to_numpy()[-1, -1, -2:].tobytes()
+    assert content.count(draw) >= 1
+    content[content.index(draw)] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(bi.InputError, match=r"fit.nc: the file is damaged: it does not hold what was written"):
+        bi.load(path)
+
+
+def test_a_text_that_was_changed_is_refused(fit: bi.Fit, tmp_path: Path) -> None:
+    path = tmp_path / "fit.nc"
+    bi.save(fit, path)
+    with h5py.File(path, "a") as file:
+        file.attrs["axis"] = file.attrs["axis"].replace("linear", "log10")
+    with pytest.raises(bi.InputError, match="the file is damaged"):
+        bi.load(path)
+
+
+def test_a_file_without_a_checksum_is_taken_as_it_is(fit: bi.Fit, tmp_path: Path) -> None:
+    path = tmp_path / "fit.nc"
+    bi.save(fit, path)
+    with h5py.File(path, "a") as file:
+        del file.attrs["checksum"]
+    assert_same_table(bi.load(path).responses, fit.responses)
 
 
 def test_a_file_of_a_later_version(fit: bi.Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,8 @@ def divergences(fit: Fit) -> Finding | None:
     value = float(stats["diverging"].sum())
     if not value:
         return Finding("divergences", value, "0", "pass")
-    share = value / stats["diverging"].size
-    advice = f"{share:.1%} of draws: part of the posterior may be missing; raise target_accept (--target-accept 0.95)"
+    of = f"{value:.0f} of {stats['diverging'].size:,} draws"
+    advice = f"{of}: part of the posterior may be missing; raise target_accept (--target-accept 0.95)"
     return Finding("divergences", value, "0", "fail", advice)
 
 

@@ -26,15 +26,7 @@ def check(responses: Path, /, *, tables: Tables = AS_WRITTEN, x: Words = (), jso
     json : bool
         Print the report as JSON.
     """
-    from bayes_irsl.covariates import fit_axes
-    from bayes_irsl.door.design_report import report
+    from bayes_irsl.checking import check as describe
 
-    table = tables.read(responses)
-    axes, _, table = fit_axes(table, x, tables.missing_x) if x else ((), None, table)
-    found = report(table)
-    if json:
-        say(notation.dumps({**found.to_dict(), "x": [axis.to_dict() for axis in axes]}, indent=2))
-        return
-    say(found.to_text())
-    for axis in axes:
-        say(f"- x {axis.describe()}")
+    found = describe(tables.read(responses), x, missing_x=tables.missing_x)
+    say(notation.dumps(found.to_dict(), indent=2) if json else found.to_text())

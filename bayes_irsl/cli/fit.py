@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cyclopts.types import NonNegativeFloat, NonNegativeInt, PositiveInt
+from cyclopts.types import NonNegativeFloat, PositiveInt
 
-from bayes_irsl.cli.output import FIT_ENDINGS, check_target, say
+from bayes_irsl.cli.output import FIT_ENDINGS, check_target, say, tell
 from bayes_irsl.cli.showing import show_diagnostics, show_fit
 from bayes_irsl.cli.tables import AS_WRITTEN, Tables
 from bayes_irsl.cli.words import (
     Probability,
+    Seed,
     Words,
     curve_of,
     engine_of,
@@ -48,9 +49,10 @@ def fit(
     chains: PositiveInt | None = None,
     warmup: PositiveInt | None = None,
     target_accept: Probability | None = None,
-    seed: NonNegativeInt = 0,
+    seed: Seed = 0,
     resume: bool = False,
     checkpoint_every: NonNegativeFloat = 10.0,
+    overwrite: bool = False,
 ) -> int:
     """Fit a model to responses and save it.
 
@@ -90,12 +92,15 @@ def fit(
         Go on with a run of this command that was stopped: its checkpoints lie in OUT.checkpoint until the fit is saved.
     checkpoint_every : float
         Seconds between two checkpoints, at least.
+    overwrite : bool
+        Replace OUT if it is there, once the new fit is complete. A run that goes on was allowed to when it began.
     """
-    from bayes_irsl.checkpoints import check_folder, remove
+    from bayes_irsl.checkpoints import check_folder, is_unfinished, remove
 
     checkpoint = out.with_name(out.name + ".checkpoint")
+    goes_on = resume and is_unfinished(checkpoint)
     _, axis, chosen_trend, chosen_curve, chosen_likelihood, chosen_engine, _ = gathered(
-        lambda: check_target(out, FIT_ENDINGS, tables.files(responses)),
+        lambda: check_target(out, FIT_ENDINGS, tables.files(responses), overwrite=overwrite or goes_on),
         lambda: one_axis(x),
         lambda: trend_of(trend, x),
         lambda: curve_of(curve),
@@ -113,6 +118,8 @@ def fit(
         lambda: model_of(chosen_trend, chosen_curve, chosen_likelihood, prior or {}, table, axis, tables.missing_x),
         lambda: with_settings(chosen_engine, settings, table),
     )
+    if resume and not goes_on:
+        tell(f"nothing to resume: no unfinished run lies in {checkpoint}, so the fit begins anew")
     with telling_how_to_go_on(checkpoint):
         found = fit_model(
             model,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from cyclopts.types import NonNegativeInt
-
 from bayes_irsl.cli.new_lms import new_lms
-from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_tables
+from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, speaking_of, write_tables
 from bayes_irsl.cli.tables import IN_OUR_FORM, Writing
-from bayes_irsl.cli.words import Probability, Words
+from bayes_irsl.cli.words import Probability, Seed, Words
 from bayes_irsl.errors import gathered
 
 EXAMPLE = "Example: bayes-irsl forecast fit.nc --at flops=1e25 family=ours --by benchmark --out forecast.csv"
@@ -30,7 +28,8 @@ def forecast(
     kind: Kind = "score",
     prob: Probability = 0.9,
     draws_out: Path | None = None,
-    seed: NonNegativeInt = 0,
+    seed: Seed = 0,
+    overwrite: bool = False,
 ) -> None:
     """Forecast scores of LMs that are not in the fit.
 
@@ -43,7 +42,8 @@ def forecast(
     out : Path
         Table to write: .csv, .tsv, .parquet or .jsonl.
     at : tuple of str
-        NAME=VALUE of one new LM: x, groups, lm (its name). A NAME with several values makes one LM of each.
+        NAME=VALUE of one new LM: x, groups, lm (its name). A NAME that is given several times, as in
+        flops=1e25 flops=1e26, makes one LM of each value.
     lms : Path or None
         Or a table of new LMs: lm, the scaling variable, groups.
     writing : Writing
@@ -55,23 +55,27 @@ def forecast(
     prob : float
         Probability inside the interval.
     draws_out : Path or None
-        Table of draws to write: lm, item or benchmark, draw, value.
+        Table of draws to write: lm, item or benchmark, draw, value. The fit needs at least 1,000 draws, all chains
+        together.
     seed : int
         Seed of what is drawn.
+    overwrite : bool
+        Replace OUT and DRAWS_OUT if they are there.
     """
     inputs = [fit, *([lms] if lms else [])]
-    targets = [lambda: check_target(out, TABLE_ENDINGS, inputs)]
+    targets = [lambda: check_target(out, TABLE_ENDINGS, inputs, overwrite=overwrite)]
     if draws_out:
-        targets.append(lambda: check_target(draws_out, TABLE_ENDINGS, [*inputs, out], "draws-out"))
+        targets.append(lambda: check_target(draws_out, TABLE_ENDINGS, [*inputs, out], "draws-out", overwrite=overwrite))
     gathered(*targets)
 
     from bayes_irsl import forecasting, summaries
     from bayes_irsl.storage import load
 
     found = load(fit)
-    drawn = forecasting.forecast(found, new_lms(found, at, lms, writing.options()), seed=seed)
-    table = summaries.summarise(drawn, by, kind, prob)
-    draws = {draws_out: summaries.draws_table(drawn, by, kind)} if draws_out else {}
+    with speaking_of(fit):
+        drawn = forecasting.forecast(found, new_lms(found, at, lms, writing.options()), seed=seed)
+        table = summaries.summarise(drawn, by, kind, prob)
+        draws = {draws_out: summaries.draws_table(drawn, by, kind)} if draws_out else {}
     write_tables({out: table, **draws})
     show(table)
     for note in drawn.attrs["notes"]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from cyclopts import App, CycloptsError, Parameter
 
 from bayes_irsl.cli import check, demo, diagnose, fit, forecast, plot, predict
+from bayes_irsl.cli.output import tell
 from bayes_irsl.errors import InputError
 
 WRONG_INPUT = 2
@@ -117,7 +118,7 @@ def _cache_folder() -> Path | None:
 
 
 def _told(message: str, code: int) -> int:
-    sys.stderr.write(message + "\n")
+    tell(message)
     return code
 
 

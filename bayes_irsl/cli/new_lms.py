@@ -68,7 +68,7 @@ def rows_at(words: Sequence[str], known: Sequence[str]) -> list[dict[str, str]]:
     """
     values: dict[str, list[str]] = {}
     for word in words:
-        for name, value in pairs("at", [word], "NAME=VALUE").items():
+        for name, value in pairs("at", [word], "NAME=VALUE", example="flops=1e25 flops=1e26").items():
             if value not in values.setdefault(name, []):
                 values[name].append(value)
     unknown = [name for name in values if name not in known]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,9 @@ MOST_ROWS_SHOWN = 40
 WIDTH_WITHOUT_TERMINAL = 400
 
 
-def check_target(path: Path, endings: Iterable[str], inputs: Iterable[Path] = (), option: str = "out") -> None:
+def check_target(
+    path: Path, endings: Iterable[str], inputs: Iterable[Path] = (), option: str = "out", *, overwrite: bool
+) -> None:
     """Make sure before any work that a file can be written where it is wanted.
 
     Parameters
@@ -37,11 +40,14 @@ def check_target(path: Path, endings: Iterable[str], inputs: Iterable[Path] = ()
         Files that are read: none of them may be replaced by the result.
     option : str
         Option that names the file.
+    overwrite : bool
+        Whether the result may take the place of a file that is there.
 
     Raises
     ------
     InputError
-        If the ending is not known, the folder is missing or closed, or the file is an input.
+        If the ending is not known, the folder is missing or closed, the file is an input, or it is there and may not
+        be replaced.
     """
 
     def fault(rule: str, way_out: str) -> InputError:
@@ -58,6 +64,8 @@ def check_target(path: Path, endings: Iterable[str], inputs: Iterable[Path] = ()
         raise fault(f"nothing can be written into {path.parent}", "Write elsewhere, or change its rights")
     if any(path.resolve() == given.resolve() for given in inputs):
         raise fault("this command uses the file for something else, which would be lost", "Give it another name")
+    if path.exists() and not overwrite:
+        raise fault("the file is there already", "Give it another name, or --overwrite to replace it")
 
 
 def write_tables(tables: Mapping[Path, pd.DataFrame]) -> None:
@@ -79,9 +87,27 @@ def _write(table: pd.DataFrame, ending: str, path: Path) -> None:
     write[ending](path)
 
 
+@contextmanager
+def speaking_of(path: Path) -> Iterator[None]:
+    """Say the name of the file where a message is about the fit that was loaded from it."""
+    try:
+        yield
+    except InputError as problem:
+        named = [
+            replace(fault, where=str(path)) if isinstance(fault, Fault) and fault.where == "fit" else fault
+            for fault in problem.faults
+        ]
+        raise InputError(*named) from problem
+
+
 def say(text: str) -> None:
     """Print a text as it is."""
     sys.stdout.write(text + "\n")
+
+
+def tell(text: str) -> None:
+    """Print a text that is no result."""
+    sys.stderr.write(text + "\n")
 
 
 def show(table: pd.DataFrame, title: str = "") -> None:

@@ -11,7 +11,7 @@ from bayes_irsl.files import replacing
 EXAMPLE = "Example: bayes-irsl plot fit.nc scores --out scores.png"
 
 
-def plot(fit: Path, figure: str, /, *, out: Path) -> None:
+def plot(fit: Path, figure: str, /, *, out: Path, overwrite: bool = False) -> None:
     """Draw one figure of a fit.
 
     Parameters
@@ -22,8 +22,10 @@ def plot(fit: Path, figure: str, /, *, out: Path) -> None:
         abilities, curves or scores.
     out : Path
         File to write: .png, .pdf or .svg.
+    overwrite : bool
+        Replace OUT if it is there.
     """
-    check_target(out, FIGURE_ENDINGS, [fit])
+    check_target(out, FIGURE_ENDINGS, [fit], overwrite=overwrite)
 
     from bayes_irsl.plots.catalogue import FIGURES
     from bayes_irsl.storage import load

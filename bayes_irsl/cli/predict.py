@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cyclopts.types import NonNegativeInt
-
 from bayes_irsl.cli.forecast import By, Kind
 from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_tables
-from bayes_irsl.cli.words import Probability
+from bayes_irsl.cli.words import Probability, Seed
 
 EXAMPLE = "Example: bayes-irsl predict fit.nc --by benchmark --out predicted.csv"
 
@@ -21,7 +19,8 @@ def predict(
     by: By = "item",
     kind: Kind = "score",
     prob: Probability = 0.9,
-    seed: NonNegativeInt = 0,
+    seed: Seed = 0,
+    overwrite: bool = False,
 ) -> None:
     """Predict the cells that were not observed of LMs that are in the fit.
 
@@ -39,8 +38,10 @@ def predict(
         Probability inside the interval.
     seed : int
         Seed of what is drawn.
+    overwrite : bool
+        Replace OUT if it is there.
     """
-    check_target(out, TABLE_ENDINGS, [fit])
+    check_target(out, TABLE_ENDINGS, [fit], overwrite=overwrite)
 
     from bayes_irsl import forecasting
     from bayes_irsl.storage import load

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.seeds import LARGEST
 
 if TYPE_CHECKING:
     from numpyro.distributions import Distribution
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 Words = Annotated[tuple[str, ...], Parameter(consume_multiple=True, show_default=False)]
 """Several words after one option."""
 Probability = Annotated[float, Parameter(validator=Number(gt=0, lt=1))]
+Seed = Annotated[int, Parameter(validator=Number(gte=0, lte=LARGEST))]
 
 
-def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False) -> dict[str, str]:
+def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False, example: str = "") -> dict[str, str]:
     """Split words of the form ``NAME=VALUE``.
 
     Parameters
@@ -39,6 +41,8 @@ def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False) -
         How a word is to be written.
     last : bool
         Split at the last equals sign instead of the first: the name may hold one.
+    example : str
+        Words that are right, for the message.
 
     Raises
     ------
@@ -55,7 +59,8 @@ def pairs(option: str, words: Iterable[str], form: str, *, last: bool = False) -
     for word in words:
         name, sign, value = word.rpartition("=") if last else word.partition("=")
         if not sign or not name:
-            way_out = f"Write {form}; other words, such as file names, go before the options"
+            shown = f", such as {example}" if example else ""
+            way_out = f"Write {form}{shown}; other words, such as file names, go before the options"
             faults.append(Fault(f"option {option}", "option", f"a word is not {form}", way_out, word))
         elif name in found:
             faults.append(Fault(f"option {option}", "option", "a name is given twice", "Give it once", name))
@@ -186,9 +191,10 @@ def with_priors(model: Model, texts: Mapping[str, str]) -> Model:
             continue
         try:
             found[name] = priors.from_text(text)
-        except ValueError as problem:
+            model.with_priors(**{name: found[name]})
+        except (TypeError, ValueError) as problem:
             way_out = "Write NAME(NUMBERS), such as HalfNormal(0.5)"
-            faults.append(Fault(f"option prior.{name}", "option", str(problem), way_out, text))
+            faults.append(Fault(f"option prior.{name}", "option", str(problem).rstrip("."), way_out, text))
     if faults:
         raise InputError(*faults)
     return model.with_priors(**found)

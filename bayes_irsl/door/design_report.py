@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,18 @@ class Covariate:
         return ", ".join(self.common) + (", ..." if self.distinct > len(self.common) else "")
 
 
+class ScalingVariable(Protocol):
+    """What a report needs of a scaling variable."""
+
+    def describe(self) -> str:
+        """Say in a line what it spans."""
+        ...
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON."""
+        ...
+
+
 @dataclass(frozen=True)
 class CheckReport:
     """What the door found.
@@ -72,6 +85,8 @@ class CheckReport:
         What is known about the LMs.
     notes : tuple of str
         Choices made while reading, then what the design cannot tell.
+    x : tuple of ScalingVariable
+        Scaling variables that were checked.
     """
 
     kind: Kind
@@ -87,10 +102,16 @@ class CheckReport:
     per_item: Mapping[str, float]
     covariates: tuple[Covariate, ...]
     notes: tuple[str, ...]
+    x: tuple[ScalingVariable, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
-        return {**asdict(self), "covariates": [asdict(c) for c in self.covariates], "notes": list(self.notes)}
+        return {
+            **asdict(self),
+            "covariates": [asdict(c) for c in self.covariates],
+            "notes": list(self.notes),
+            "x": [axis.to_dict() for axis in self.x],
+        }
 
     def to_text(self) -> str:
         """Return a page to read."""
@@ -115,6 +136,7 @@ class CheckReport:
                 lines.append(f"  {c.name:<{width}}{c.type:<8}{values:<24}{c.span}")
         if self.notes:
             lines += ["", "Notes", *(f"- {note}" for note in self.notes)]
+        lines += [f"- x {axis.describe()}" for axis in self.x]
         return "\n".join(lines)
 
 

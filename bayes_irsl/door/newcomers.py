@@ -40,8 +40,9 @@ def read_new_lms(
     Raises
     ------
     InputError
-        If the file cannot be read, there is no column lm, an id is blank, padded, stands twice or belongs to an LM
-        of the fit, or the scaling variable is missing or has no place on its scale: all of it in one message.
+        If the file cannot be read, there is no column lm, a text holds a control character, an id is blank, padded,
+        stands twice or belongs to an LM of the fit, or the scaling variable is missing or has no place on its scale:
+        all of it in one message.
 
     Examples
     --------
@@ -60,8 +61,7 @@ def read_new_lms(
         faults.append(Fault(table.file, "columns", rule, way_out))
     if faults:
         raise InputError(*faults)
-    faults = [fault for rule in _ID_RULES for fault in rule(table, "lm")]
-    faults += _known_already(table, known)
+    faults = list(name_faults(table, known))
     faults += [] if x is None else _x_faults(table, *x, options)
     if faults:
         raise InputError(*faults)
@@ -71,7 +71,19 @@ def read_new_lms(
     return found.assign(**{name: pd.Series(table.texts(name), dtype="str") for name in texts})
 
 
-def _known_already(table: Table, known: pd.DataFrame) -> Iterator[Fault]:
+def name_faults(table: Table, known: pd.DataFrame) -> Iterator[Fault]:
+    """Find new LMs that cannot have the name they have.
+
+    Parameters
+    ----------
+    table : Table
+        The new LMs, with a column lm.
+    known : pandas.DataFrame
+        LMs of the fit.
+    """
+    yield from tables.control_characters(table)
+    for rule in _ID_RULES:
+        yield from rule(table, "lm")
     for row in np.flatnonzero(np.isin(table.texts("lm").astype(str), known["lm"].to_numpy(dtype=str))):
         way_out = "Use predict for LMs of the fit, or give the new one another name"
         yield table.fault(row, "lm", kind="known id", rule="this LM is in the fit", way_out=way_out)

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from bayes_irsl.door.characters import RULE, holds_control
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.numerals import Numerals
 
@@ -76,6 +77,8 @@ class Options:
         old = [name for name in self.columns.values() if name]
         for name in sorted({name for name in old if old.count(name) > 1}):
             yield _fault("columns", name, "a column gets one new name", "Give one new name to it")
+        for name in filter(holds_control, self.columns):
+            yield _fault("columns", name, RULE, "Give another name")
         marks = (".", ",")
         if self.decimal not in marks:
             yield _fault("decimal", self.decimal, "the decimal mark is a point or a comma", 'Give "." or ","')

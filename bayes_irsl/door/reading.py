@@ -1,7 +1,7 @@
 """`read_responses`: the one way in."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pandas as pd
 
@@ -125,14 +125,13 @@ def _draft(sources: Mapping[Role, Source | None], options: Options) -> tuple[Dra
     """Load the tables and apply every rule to what could be loaded."""
     faults: list[Fault | str] = []
     tables: dict[Role, Table] = {}
-    for role, source in sources.items():
-        if source is None:
-            continue
+    given = {role: source for role, source in sources.items() if source is not None or role == "responses"}
+    for role, source in given.items():
         try:
-            tables[role] = load_table(source, role, options.sep)
+            tables[role] = load_table(cast(Source, source), role, options.sep)
         except InputError as error:
             faults += error.faults
-    if len(tables) == sum(source is not None for source in sources.values()):
+    if len(tables) == len(given):
         faults += unused_names(list(tables.values()), options.columns)
     notes: list[str] = []
     for role, table in list(tables.items()):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from bayes_irsl.door.characters import RULE, holds_control
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.numerals import Texts, texts
 
@@ -107,6 +109,9 @@ def load_table(source: Source, role: Role, sep: str | None = None) -> Table:
     """
     if isinstance(source, pd.DataFrame):
         return _typed_table(source, role, f"the table of {role}")
+    if not isinstance(source, str | os.PathLike):
+        rule = f"it is neither a file nor a DataFrame but of type {type(source).__name__}"
+        raise InputError(Fault(f"the table of {role}", "table", rule, "Give a path, or make it a pandas.DataFrame"))
     path = Path(source)
     if path.is_dir():
         raise InputError(Fault(str(path), "file", "it is a folder", "Name a file in it"))
@@ -234,13 +239,16 @@ def _json_row(line: str) -> dict[str, str]:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(row, Mapping):
         raise ValueError("it holds something else")
-    return {name: _json_text(value) for name, value in row.items()}
+    return {_json_text(name): _json_text(value) for name, value in row.items()}
 
 
 def _json_text(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else str(value)
+    text = value if isinstance(value, str) else str(value)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("it holds half of a surrogate pair")
+    return text
 
 
 def _decode(path: Path) -> str:
@@ -266,6 +274,9 @@ def _names(columns: list[Any], file: str, line: int | None = None) -> list[str]:
     if repeated:
         rule = "column names are used once"
         raise InputError(*(Fault(file, "columns", rule, "Rename one of the columns", name, line) for name in repeated))
+    wrong = [name for name in names if holds_control(name)]
+    if wrong:
+        raise InputError(*(Fault(file, "columns", RULE, "Rename the column", name, line) for name in wrong))
     return names
 
 

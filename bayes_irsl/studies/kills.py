@@ -48,7 +48,7 @@ def study(kills: int, *, engine: str = "hmc", draws: int = 5000, seed: int = 0) 
         table.cells.to_csv(folder / "cells.csv", index=False)
         table.lms.to_csv(folder / "lms.csv", index=False)
         words = ["fit", "cells.csv", "--lms", "lms.csv", "--x", "x", "--engine", engine, "--draws", str(draws)]
-        words += ["--checkpoint-every", "0", "--resume", "--out"]
+        words += ["--checkpoint-every", "0", "--resume", "--overwrite", "--out"]
         _fit(folder, *words, "compiled.nc")
         begun = time.monotonic()
         undisturbed = _started(folder, *words, "undisturbed.nc")

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 from numpyro.distributions import Distribution
 from numpyro.distributions.constraints import real
@@ -19,6 +20,8 @@ from irsl_models.design import Design
 from irsl_models.item_responses import ItemResponses
 
 Part = Callable[..., Any]
+
+_BELOW_ZERO = -np.logspace(-6, 6, 49)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +78,8 @@ class Model:
         for name in self.priors:
             if name not in known:
                 raise TypeError(f"this model has no prior {name!r}; it has: {', '.join(sorted(known))}")
-            if self.priors[name].support is real and known[name].support is not real:
-                raise TypeError(f"the prior of {name!r} reaches below zero, where the site has no meaning")
+            if problem := _misfit(self.priors[name], known[name]):
+                raise TypeError(f"the prior of {name!r} {problem}")
 
     def __call__(self, design: Design) -> None:
         """Draw, or condition on, everything the design speaks of."""
@@ -129,7 +132,8 @@ class Model:
         Raises
         ------
         TypeError
-            If the model has no such site; the message lists those it has.
+            If the model has no such site, the message lists those it has; or if the prior is not a distribution of
+            one continuous number, or reaches below zero where the site has no meaning there.
         """
         return replace(self, priors={**self.priors, **priors})
 
@@ -144,3 +148,14 @@ class Model:
     def _draw(self, part: Part, *arguments: Any) -> Any:
         wanted = inspect.signature(part).parameters
         return part(*arguments, **{name: prior for name, prior in self.priors.items() if name in wanted})
+
+
+def _misfit(prior: object, usual: Distribution) -> str | None:
+    """Say why a prior cannot take the place of the usual one, if it cannot."""
+    if not isinstance(prior, Distribution):
+        return f"is a distribution such as HalfNormal(0.5), not {prior!r}"
+    if prior.shape() or prior.support.is_discrete:
+        return "is not a distribution of one continuous number"
+    if usual.support is not real and np.any(prior.support(_BELOW_ZERO)):
+        return "reaches below zero, where the site has no meaning"
+    return None

@@ -11,10 +11,38 @@ import pytest
 from monte_carlo import standard_error
 
 import bayes_irsl as bi
+from bayes_irsl.errors import Fault
 from irsl_models import Design
 from irsl_models.curves import Curve
 
 ENGINE = bi.NUTS(draws=2000, warmup=300, chains=2)
+
+
+# What is given is of the wrong kind.
+
+
+def test_a_swapped_or_unread_table_is_told() -> None:
+    table = pd.DataFrame({"lm": ["a", "b"], "item": "q", "score": [0.2, 0.3]})
+    fit: Any = bi.fit
+    with pytest.raises(bi.InputError, match=r"value 'DataFrame': it is not what read_responses returns. Read the"):
+        fit(bi.Model(), table)
+    with pytest.raises(bi.InputError) as told:
+        fit(bi.read_responses(table), bi.Model())
+    assert [fault.value for fault in told.value.faults if isinstance(fault, Fault)] == ["Responses", "Model"]
+    assert "option model, value 'Responses': it is not a model. Give the model first" in str(told.value)
+
+
+def test_a_likelihood_without_exact_scores_says_how_many_there_are() -> None:
+    scores = pd.DataFrame({"lm": ["a", "b"] * 3, "item": list("ppqqrr"), "score": [0, 1, 1, 0.5, 0.4, 0.3]})
+    told = r"3 of 6 \(1 zero, 2 ones\)': beta needs scores strictly inside .* \(--on-boundary squeeze\)"
+    with pytest.raises(bi.InputError, match=told):
+        bi.fit(bi.Model(likelihood=bi.likelihoods.beta), bi.read_responses(scores))
+
+
+def test_a_run_cannot_go_on_from_nowhere() -> None:
+    responses = bi.read_responses(pd.DataFrame({"lm": ["a", "b"], "item": "q", "score": [0.2, 0.3]}))
+    with pytest.raises(bi.InputError, match="option resume: there is no folder from which the run could go on"):
+        bi.fit(bi.Model(), responses, resume=True)
 
 
 # LMs with few answers to known items, one of them with a single one, one right on everything.

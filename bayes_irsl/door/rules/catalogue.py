@@ -9,6 +9,7 @@ from bayes_irsl.errors import Fault
 Rule = Callable[[Draft], Iterator[Fault]]
 
 RULES: tuple[Rule, ...] = (
+    tables.texts_can_be_stored,
     tables.ids_are_texts,
     tables.ids_are_not_blank,
     tables.ids_have_no_outer_blanks,

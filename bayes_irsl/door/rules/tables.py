@@ -5,11 +5,16 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from bayes_irsl.door.characters import RULE, holds_control
 from bayes_irsl.door.draft import Draft, is_blank, where
 from bayes_irsl.door.sources import Table
 from bayes_irsl.errors import Fault
-from bayes_irsl.numerals import read_numbers
+from bayes_irsl.numerals import is_number_typed, read_numbers
 from bayes_irsl.wording import counted
+
+IDS = ("lm", "item")
+VALUES = ("score", "successes", "trials", "chance", "filter")
+"""Columns that become numbers or choose rows; their texts are not kept."""
 
 
 def _id_columns(draft: Draft) -> Iterator[tuple[Table, str]]:
@@ -19,6 +24,13 @@ def _id_columns(draft: Draft) -> Iterator[tuple[Table, str]]:
         yield draft.lms, "lm"
     if draft.items is not None:
         yield draft.items, "item"
+
+
+def texts_can_be_stored(draft: Draft) -> Iterator[Fault]:
+    """Refuse control characters in ids and in whatever else is kept of the tables."""
+    for table in (draft.responses, draft.lms, draft.items):
+        if table is not None:
+            yield from control_characters(table)
 
 
 def ids_are_texts(draft: Draft) -> Iterator[Fault]:
@@ -46,11 +58,36 @@ def ids_are_unique(draft: Draft) -> Iterator[Fault]:
             yield from repeated(table, column)
 
 
+def control_characters(table: Table) -> Iterator[Fault]:
+    """Find control characters in the columns that are kept as texts."""
+    for column in table.data.columns:
+        if column in VALUES or is_number_typed(table.data[column]):
+            continue
+        way_out = "Remove it" if column in IDS else f"Remove it, or set the column aside (--columns {column}=)"
+        for row in np.flatnonzero(where(table.texts(column), holds_control)):
+            yield table.fault(row, column, kind="control character", rule=RULE, way_out=way_out)
+
+
 def not_texts(table: Table, column: str) -> Iterator[Fault]:
-    """Find a column of ids that lost what was written."""
-    if pd.api.types.is_float_dtype(table.data[column].dtype):
-        rule = f"ids are texts or whole numbers, and this column has the type {table.data[column].dtype}"
-        yield Fault(table.file, "id type", rule, "Turn the column into text before", column=column)
+    """Find ids that are neither texts nor whole numbers: a column of another type, or cells among others."""
+    cells, types = table.data[column], pd.api.types
+    dtype = cells.cat.categories.dtype if isinstance(cells.dtype, pd.CategoricalDtype) else cells.dtype
+    way_out = "Turn the column into text before"
+    if types.is_object_dtype(dtype):
+        for row, value in enumerate(cells):
+            if not _may_be_id(value):
+                rule = f"ids are texts or whole numbers, and this one has the type {type(value).__name__}"
+                yield table.fault(row, column, kind="id type", rule=rule, way_out=way_out)
+    elif not (types.is_string_dtype(dtype) or types.is_integer_dtype(dtype)):
+        rule = f"ids are texts or whole numbers, and this column has the type {dtype}"
+        yield Fault(table.file, "id type", rule, way_out, column=column)
+
+
+def _may_be_id(value: object) -> bool:
+    if isinstance(value, str | int | np.integer):
+        return not isinstance(value, bool)
+    # What is missing is the matter of another rule.
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
 
 
 def blank(table: Table, column: str) -> Iterator[Fault]:
