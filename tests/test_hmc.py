@@ -154,7 +154,7 @@ def test_hmc_and_nuts_agree(fit: bi.Fit, truth: Truth) -> None:
 
 def test_a_model_is_traced_once_for_all_programs(truth: Truth, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tracing a model takes seconds; programs that find coordinates and sample them share one trace of its density."""
-    traced = []
+    traced: list[None] = []
 
     def counted(design: Any) -> Any:
         traced.append(None)
