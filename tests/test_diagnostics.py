@@ -110,11 +110,11 @@ def test_one_chain_cannot_be_compared(fit: Fit) -> None:
 
 
 def test_independent_draws_are_counted_and_sent_to_nuts(fit: Fit) -> None:
-    variational = changed(fit, {"difficulty": independent(1, 500)}, {}, engine="svi")
+    variational = changed(fit, {"difficulty": independent(2, 300)}, {}, engine="svi")
     table = diagnose(variational).set_index("check")
     assert table.loc["R-hat", "status"] == "review"
     assert "nuts" in table.loc["R-hat", "advice"]
-    assert table.loc[["bulk ESS", "tail ESS"], "value"].tolist() == [500.0, 500.0]
+    assert table.loc[["bulk ESS", "tail ESS"], "value"].tolist() == [600.0, 600.0]
     assert "divergences" not in table.index
     assert "E-BFMI" not in table.index
 
