@@ -41,7 +41,7 @@ def read(folder: Path) -> Responses:
 
 @app.default
 def main(
-    folder: Path, out: Path = Path("pythia.nc"), *, draws: int = 1000, warmup: int = 500, chains: int = 4, seed: int = 0
+    folder: Path, out: Path = Path("pythia.nc"), *, draws: int = 1500, warmup: int = 500, chains: int = 4, seed: int = 0
 ) -> None:
     """Run the study.
 
