@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
 import jax
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from bayes_irsl import encoding, prediction, reporting, seeds
 from bayes_irsl.checkpoints import SECONDS_BETWEEN, begin_or_resume
 from bayes_irsl.choices import choose_engine, choose_likelihood
 from bayes_irsl.covariates import FEWEST_VALUES_FOR_CURVE, Axis, MissingX, fit_axis, parse_axis
+from bayes_irsl.designs import observed
 from bayes_irsl.door.design_rules import design_notes
 from bayes_irsl.engines.base import Draws, Engine, settings, structure
 from bayes_irsl.engines.running import Running
@@ -86,6 +86,19 @@ class Fit:
         ----------
         draws : int
             Number over all chains: 1,000 place the ends of a 90% interval to a hundredth of its probability.
+
+        Returns
+        -------
+        Fit
+            The same fit with fewer draws.
+
+        Examples
+        --------
+        >>> import bayes_irsl as bi
+        >>> truth = bi.simulate(bi.Model(likelihood=bi.likelihoods.beta), n_lms=8, n_items=6, seed=1)
+        >>> found = bi.fit(bi.Model(), truth.responses, bi.SVI(steps=200, draws=50), x="x:linear", seed=1)
+        >>> found.thinned(10).posterior.sizes["draw"]
+        10
         """
         sizes = self.posterior.sizes
         per_chain = min(sizes["draw"], max(1, draws // sizes["chain"]))
@@ -227,69 +240,6 @@ def double_precision() -> Iterator[None]:
         yield
 
 
-def observed(model: Model, population: encoding.Population, cells: pd.DataFrame) -> Design:
-    """Arrays of cells with their responses, in the form the likelihood of the model takes.
-
-    Raises
-    ------
-    InputError
-        If the likelihood gives some response no density.
-    """
-    lm = pd.Index(population.lms).get_indexer(cells["lm"])
-    item = pd.Index(population.items).get_indexer(cells["item"])
-    build = partial(encoding.design, population, lm, item)
-    discrete = "successes" in structure(model, build(trials=np.ones(len(cells), dtype=int)))
-    name = getattr(model.likelihood, "__name__", "the likelihood")
-    if not discrete:
-        if "successes" in cells:
-            raise _misfit(f"{name} takes scores, and the table has counts", "Take beta_binomial", "")
-        score = cells["score"].to_numpy(dtype=float)
-        outside = ~np.asarray(structure(model, build(score=score))["score"]["fn"].support.base_constraint(score))
-        if outside.any():
-            zeros, ones = int((score[outside] == 0).sum()), int((score[outside] == 1).sum())
-            read = 'read with on_boundary="squeeze" (--on-boundary squeeze)'
-            way_out = f"Take ordered_beta, give successes and trials, or {read}"
-            shown = f"{int(outside.sum())} of {len(score)} ({counted(zeros, 'zero')}, {counted(ones, 'one')})"
-            raise _misfit(f"{name} needs scores strictly inside (0, 1)", way_out, shown)
-        return build(score=score)
-    if "successes" in cells:
-        successes, trials = cells["successes"].to_numpy(dtype=int), cells["trials"].to_numpy(dtype=int)
-        if model.likelihood is likelihoods.bernoulli and (trials != 1).any():
-            raise _misfit("bernoulli takes one trial a response", "Take binomial or beta_binomial", str(trials.max()))
-        return build(successes=successes, trials=trials)
-    score = cells["score"].to_numpy(dtype=float)
-    between = score[(score != 0) & (score != 1)]
-    if between.size:
-        way_out = "Give successes and trials, or take beta or ordered_beta"
-        raise _misfit(f"{name} takes counts, or scores that are 0 or 1", way_out, f"{between.size} lie between")
-    return build(successes=score.astype(int), trials=np.ones(len(score), dtype=int))
-
-
-def unseen(
-    population: encoding.Population,
-    cells: pd.DataFrame,
-    newcomers: encoding.Newcomers | None = None,
-    names: Sequence[str] = (),
-) -> Design:
-    """Arrays of cells whose responses are to be drawn.
-
-    Parameters
-    ----------
-    population : Population
-        The calibration table.
-    cells : pandas.DataFrame
-        ``lm``, ``item`` and, for counts, ``trials``.
-    newcomers : Newcomers, optional
-        LMs beyond the calibration table.
-    names : sequence of str
-        Names of the newcomers, in their order.
-    """
-    lm = pd.Index([*population.lms, *names]).get_indexer(cells["lm"])
-    item = pd.Index(population.items).get_indexer(cells["item"])
-    trials = cells["trials"].to_numpy(dtype=int) if "trials" in cells else np.ones(len(cells), dtype=int)
-    return encoding.design(population, lm, item, trials=trials, newcomers=newcomers)
-
-
 def _model_fault(model: object) -> Iterator[Fault]:
     if not isinstance(model, Model):
         way_out = "Give the model first and the responses second: fit(Model(), responses)"
@@ -356,10 +306,6 @@ def _with_likelihood(model: Model, responses: Responses) -> tuple[Model, str]:
         return model, ""
     chosen, note = choose_likelihood(responses)
     return replace(model, likelihood=chosen), note
-
-
-def _misfit(rule: str, way_out: str, value: str) -> InputError:
-    return InputError(Fault("option likelihood", "option", rule, way_out, value or None))
 
 
 def _check_one_lm(model: Model, population: encoding.Population) -> None:

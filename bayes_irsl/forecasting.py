@@ -9,10 +9,11 @@ import pandas as pd
 import xarray as xr
 
 from bayes_irsl import encoding, prediction, seeds
+from bayes_irsl.designs import unseen
 from bayes_irsl.door.newcomers import name_faults
 from bayes_irsl.door.sources import Table
 from bayes_irsl.errors import Fault, InputError
-from bayes_irsl.fitting import Fit, double_precision, unseen
+from bayes_irsl.fitting import Fit, double_precision
 from bayes_irsl.numerals import Numerals, is_number_typed, plain_text
 from bayes_irsl.scaling_values import UNITS
 from bayes_irsl.wording import counted, listed

@@ -10,7 +10,7 @@ import pytest
 from monte_carlo import standard_error
 
 import bayes_irsl as bi
-from bayes_irsl import encoding, fitting
+from bayes_irsl import designs, encoding
 from bayes_irsl.choices import choose_engine
 from bayes_irsl.engines import rounds
 from bayes_irsl.engines.coordinates import Coordinates, Place, find
@@ -164,7 +164,7 @@ def test_a_model_is_traced_once_for_all_programs(truth: Truth, monkeypatch: pyte
     cells = truth.responses.cells
     with jax.enable_x64(True):
         population = encoding.population(cells, truth.responses.lms, truth.responses.items, None, ())
-        design = jax.tree.map(jnp.asarray, fitting.observed(model, population, cells))
+        design = jax.tree.map(jnp.asarray, designs.observed(model, population, cells))
         coordinates, place = find(model, design, 0)
         once = len(traced)
         z = jnp.zeros((2, coordinates.size))

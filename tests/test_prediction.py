@@ -7,7 +7,8 @@ from scipy.special import expit
 
 import bayes_irsl as bi
 from bayes_irsl import encoding, prediction
-from bayes_irsl.fitting import double_precision, unseen
+from bayes_irsl.designs import unseen
+from bayes_irsl.fitting import double_precision
 
 NEW = ("far-below", "inside", "far-above", "without-x")
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from bayes_irsl.checks.finding import Finding
-from bayes_irsl.fitting import Fit, double_precision, unseen
+from bayes_irsl.designs import unseen
+from bayes_irsl.fitting import Fit, double_precision
 from bayes_irsl.prediction import evaluate
 
 PREDICTIVE = 0.9

@@ -262,7 +262,6 @@ def _step(
         lambda new, old: jnp.where(accepted.reshape(-1, *(1,) * (new.ndim - 1)), new, old), ahead, now
     )
     rescaled_after = jnp.round(jnp.asarray(_SCALINGS) * engine.warmup)
-
     most = _MOST_LENGTH if place.whitening.is_whole else np.inf
 
     def learnt(tuning: Tuning) -> Tuning:

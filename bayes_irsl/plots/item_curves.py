@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bayes_irsl import encoding, prediction, reporting
-from bayes_irsl.fitting import Fit, double_precision, unseen
+from bayes_irsl.designs import unseen
+from bayes_irsl.fitting import Fit, double_precision
 from bayes_irsl.plots import choosing, labels, palette
 
 _POINTS = 61

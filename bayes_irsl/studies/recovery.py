@@ -24,9 +24,10 @@ from numpyro.infer.hmc import hmc
 from numpyro.infer.util import initialize_model
 
 from bayes_irsl import encoding, reporting
+from bayes_irsl.designs import observed
 from bayes_irsl.engines.base import sampled, structure
 from bayes_irsl.engines.centring import PartlyCentred, hierarchical
-from bayes_irsl.fitting import double_precision, observed
+from bayes_irsl.fitting import double_precision
 from bayes_irsl.simulation import Truth, simulate
 from irsl_models import Model, likelihoods
 
