@@ -33,7 +33,7 @@ _PARAMETERS = {"logit": constraints.real, "precision": constraints.positive}
 
 
 @jax.custom_jvp
-def _sides(logit: Array) -> tuple[Array, Array]:
+def sides(logit: Array) -> tuple[Array, Array]:
     r""":math:`(\mu, 1 - \mu)`, both to the last digit, from one exponential."""
     small = jnp.exp(-jnp.abs(logit))
     large = 1.0 / (1.0 + small)
@@ -42,17 +42,17 @@ def _sides(logit: Array) -> tuple[Array, Array]:
     return jnp.where(up, large, small), jnp.where(up, small, large)
 
 
-@_sides.defjvp
+@sides.defjvp
 def _sides_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    up, down = _sides(*primals)
+    up, down = sides(*primals)
     slope = up * down * tangents[0]
     return (up, down), (slope, -slope)
 
 
-def _shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
+def shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
     r""":math:`(\mu\phi, (1-\mu)\phi)`, kept from underflowing to zero, where the density has no gradient."""
     floor = float(np.finfo(logit.dtype).tiny) * 1e6
-    up, down = _sides(logit)
+    up, down = sides(logit)
     return jnp.maximum(precision * up, floor), jnp.maximum(precision * down, floor)
 
 
@@ -75,8 +75,8 @@ def _beta_terms(log_value: Array, log_rest: Array, logit: Array, precision: Arra
     Logs are taken of the shifted shapes over the precision. Those of the precision itself cancel and are left out:
     where it is large, they would be by far the largest terms, and their rounding the same for all responses.
     """
-    first, second = _shapes(logit, precision)
-    up, down = _sides(logit)
+    first, second = shapes(logit, precision)
+    up, down = sides(logit)
     excess, excess_slope = log_gamma_excess(precision)
     at_first, at_second = pieces(first), pieces(second)
     step = shift(logit.dtype) / precision
@@ -104,7 +104,7 @@ def _log_beta_binomial(hits: Array, misses: Array, logit: Array, precision: Arra
     In rising factorials and not in log gammas: items that scatter no more than a binomial have a posterior of the
     precision that reaches up to where differences of log gammas are noise, hundreds of nats of it.
     """
-    first, second = _shapes(logit, precision)
+    first, second = shapes(logit, precision)
     return log_rising(first, hits) + log_rising(second, misses) - log_rising(precision, hits + misses)
 
 
@@ -112,7 +112,7 @@ def _log_beta_binomial(hits: Array, misses: Array, logit: Array, precision: Arra
 def _log_beta_binomial_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
     hits, misses, logit, precision = primals
     _, _, by_logit, by_precision = tangents  # counts are data
-    first, second = _shapes(logit, precision)
+    first, second = shapes(logit, precision)
     up, down = sigmoid(logit), sigmoid(-logit)
     pull, push = digamma_rise(first, hits), digamma_rise(second, misses)
     slope = first * down * (pull - push) * by_logit
@@ -122,7 +122,7 @@ def _log_beta_binomial_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ..
 
 def _draw_beta(key: Array, logit: Array, precision: Array, shape: tuple[int, ...]) -> Array:
     one, other = jax.random.split(key)
-    first, second = _shapes(logit, precision)
+    first, second = shapes(logit, precision)
     drawn = sigmoid(draw_log_gamma(one, first, shape) - draw_log_gamma(other, second, shape))
     # Shapes far below one pile up at the ends, where a float can only say 0 or 1; the nearest float inside stands in.
     edge = np.finfo(drawn.dtype)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from jaxtyping import Array, Float
 from numpyro.distributions import Distribution
 
+from irsl_models.affine import Affine
 from irsl_models.design import Design
 
 
@@ -25,6 +26,8 @@ class Law:
     data : tuple of str
         Fields of the design, one value per cell, that the distribution wants beside: ``trials``, or logs that were
         taken beforehand. Fields that the design does not have are left out.
+    affine : Affine, optional
+        The same density as a sum of products of what a response gives and functions of the logit, if it is one.
 
     Examples
     --------
@@ -36,6 +39,7 @@ class Law:
     response: Callable[..., Distribution]
     parameters: Mapping[str, Float[Array, " item"]] = field(default_factory=dict)
     data: tuple[str, ...] = ()
+    affine: Affine | None = None
 
     def given(self, design: Design) -> dict[str, Array]:
         """Cell data of a design that the distribution takes."""

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from numpyro import deterministic, plate, sample
 from numpyro.distributions import Distribution
 
+from irsl_models import affine
 from irsl_models.design import Design
 from irsl_models.distributions import LogitBeta, LogitBetaBinomial, OrderedBeta
 from irsl_models.law import Law
@@ -26,7 +27,7 @@ _LEAST_VARIANCE = 1e-8
 
 def bernoulli(design: Design) -> Law:
     r"""Right or wrong: :math:`y \sim \mathrm{Bernoulli}(\mu)`."""
-    return Law(dist.BernoulliLogits)
+    return Law(dist.BernoulliLogits, affine=affine.BERNOULLI)
 
 
 def binomial(design: Design) -> Law:
@@ -35,7 +36,7 @@ def binomial(design: Design) -> Law:
     Leaves no room for what makes an LM better at one item than curve and ability say; with many trials that
     room is needed, and `beta_binomial` has it.
     """
-    return Law(_binomial, data=("trials",))
+    return Law(_binomial, data=("trials",), affine=affine.BINOMIAL)
 
 
 def beta_binomial(
@@ -85,7 +86,7 @@ def beta(
         :math:`\phi = 20` scatters a score of one half by 0.11.
     """
     log_precision = pooled("log_precision", design, log_precision_mean, log_precision_between, log_precision_within)
-    return Law(LogitBeta, _reported(jnp.exp(log_precision)), ("log_score", "log_rest"))
+    return Law(LogitBeta, _reported(jnp.exp(log_precision)), ("log_score", "log_rest"), affine.BETA)
 
 
 def ordered_beta(
@@ -120,7 +121,7 @@ def ordered_beta(
     low = -jnp.exp(_by_benchmark("log_low_cut", design, log_low_cut_mean, log_low_cut_scale))
     high = jnp.exp(_by_benchmark("log_high_cut", design, log_high_cut_mean, log_high_cut_scale))
     cuts = {"low": low[design.benchmark], "high": high[design.benchmark]}
-    return Law(OrderedBeta, _reported(jnp.exp(log_precision)) | cuts, ("log_score", "log_rest"))
+    return Law(OrderedBeta, _reported(jnp.exp(log_precision)) | cuts, ("log_score", "log_rest"), affine.ORDERED_BETA)
 
 
 def _reported(precision: Array) -> dict[str, Array]:

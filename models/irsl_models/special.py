@@ -12,9 +12,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 _HALF_LOG_TWO_PI = 0.9189385332046727
-# Bernoulli numbers of the two asymptotic series.
+# Bernoulli numbers of the three asymptotic series.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 _DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
+_TRIGAMMA = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730)
 # Series of the log in double precision, and log 2 in two parts of which the first has no rounding in a product.
 _LOG = (
     6.666666666666735130e-01,
@@ -145,6 +146,23 @@ def digamma(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return log(x + shift(x.dtype)) - pieces(x).lag
 
 
+@jax.custom_jvp
+def trigamma(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    r""":math:`\psi'(x)` for x > 0, to the precision of its type.
+
+    Examples
+    --------
+    >>> round(float(trigamma(jnp.asarray(1.0))), 4)  # pi^2 / 6
+    1.6449
+    """
+    inverse = 1.0 / (x + shift(x.dtype))
+    square = inverse * inverse
+    tail = inverse + 0.5 * square + inverse * square * _horner(_TRIGAMMA[: 3 if x.dtype == jnp.float32 else 6], square)
+    for step in range(shift(x.dtype) - 1, -1, -1):
+        tail += 1.0 / jnp.square(x + step)
+    return tail
+
+
 def log_gamma_excess(x: Float[Array, "*shape"]) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     r"""What precision x adds to the log of a Beta density, and the derivative of its log gamma over the log of x.
 
@@ -209,13 +227,10 @@ def _horner(coefficients: tuple[float, ...], x: Array) -> Array:
     return value
 
 
-def _trigamma(x: Array) -> Array:
-    return jax.scipy.special.polygamma(1, x)
-
-
 log.defjvps(lambda tangent, _, x: tangent / x)
 log_sigmoid.defjvps(lambda tangent, _, x: jax.nn.sigmoid(-x) * tangent)
 log_gamma.defjvps(lambda tangent, _, x: digamma(x) * tangent)
-digamma.defjvps(lambda tangent, _, x: _trigamma(x) * tangent)
+digamma.defjvps(lambda tangent, _, x: trigamma(x) * tangent)
+trigamma.defjvps(lambda tangent, _, x: jax.scipy.special.polygamma(2, x) * tangent)
 log_rising.defjvps(lambda tangent, _, x, n: digamma_rise(x, n) * tangent, None)
-digamma_rise.defjvps(lambda tangent, _, x, n: (_trigamma(x + n) - _trigamma(x)) * tangent, None)
+digamma_rise.defjvps(lambda tangent, _, x, n: (trigamma(x + n) - trigamma(x)) * tangent, None)

@@ -1,0 +1,1 @@
+"""The posterior as a normal around its mean: of tables so large that every look at their cells counts."""

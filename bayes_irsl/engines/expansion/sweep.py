@@ -1,0 +1,209 @@
+r"""One look at all responses: their log density, its slopes, and the Fisher information, from matrix products.
+
+With B what abilities put on the nodes of a grid, D what responses give, and G the weights of a law at the nodes,
+
+.. math:: \log p = \sum_{tj} (B^T D)_{tj}\, G_{tj} = \sum_{it} B_{it}\, (D G^T)_{it} :
+
+the first form has all that items want to know of LMs, the second all that LMs want to know of items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from bayes_irsl.engines.expansion.grid import Basis
+from bayes_irsl.engines.expansion.table import Table
+from irsl_models.affine import Affine
+from irsl_models.curves import logit_mean
+
+
+@dataclass(frozen=True)
+class Response:
+    """Log density of single responses.
+
+    Parameters
+    ----------
+    affine : Affine
+        The law.
+    form : object
+        How what items have is arranged: a tree structure of their curve and the parameters of the law.
+    """
+
+    affine: Affine
+    form: Any
+
+    def logit(self, ability: Array, quantities: Float[Array, "quantity item"]) -> Array:
+        """Logit of the mean where abilities meet items."""
+        logit: Array = logit_mean(self._apart(quantities)[0], ability)
+        return logit
+
+    def weights(self, ability: Array, quantities: Float[Array, "quantity item"]) -> tuple[Array, ...]:
+        """Weights of the law where abilities meet items."""
+        items, parameters = self._apart(quantities)
+        logit = logit_mean(items, ability)
+        return tuple(jnp.broadcast_to(w, logit.shape) for w in self.affine.weights(logit, **parameters))
+
+    def information(
+        self, ability: Array, quantities: Float[Array, "quantity item"]
+    ) -> Float[Array, "variable variable node item"]:
+        """Fisher information about the ability, which comes first, and what the item has."""
+        parameters = self._apart(quantities)[1]
+        logit = self.logit(ability, quantities)
+        of_law = self.affine.information(logit, **parameters)
+        slopes = [jax.jvp(lambda at: self.logit(at, quantities), (ability,), (jnp.ones_like(ability),))[1]]
+        for number in range(len(quantities)):
+            ahead = jnp.zeros_like(quantities).at[number].set(1.0)
+            slopes.append(jax.jvp(lambda at: self.logit(ability, at), (quantities,), (ahead,))[1])
+        # What an item has is either of its curve, which acts by the logit, or a parameter of the law.
+        names = [None] * (1 + len(quantities) - len(parameters)) + sorted(parameters)
+
+        def entry(one: int, other: int) -> Array:
+            total = slopes[one] * slopes[other] * of_law["logit", "logit"]
+            for mine, yours in ((one, other), (other, one)):
+                if names[yours] is not None:
+                    total += slopes[mine] * _pair(of_law, "logit", names[yours])
+            if names[one] is not None and names[other] is not None:
+                total += _pair(of_law, names[one], names[other])
+            return jnp.broadcast_to(total, logit.shape)
+
+        size = len(slopes)
+        return jnp.stack([jnp.stack([entry(one, other) for other in range(size)]) for one in range(size)])
+
+    def _apart(self, quantities: Array) -> tuple[Any, Mapping[str, Array]]:
+        items, parameters = jax.tree.unflatten(self.form, list(quantities))
+        return items, parameters
+
+
+class Sums(NamedTuple):
+    """Log density of all responses in the mean over LMs and items, its slopes, and the information.
+
+    Parameters
+    ----------
+    value : Float[Array, ""]
+        The log density, but for what responses alone decide.
+    by_lm : Float[Array, "lm column"]
+        Slopes in abilities.
+    by_item : Float[Array, "step quantity item"]
+        Slopes in what items have, at each step.
+    of_lm : Float[Array, "lm column"]
+        Information about abilities.
+    of_item : Float[Array, "quantity quantity item"]
+        Information about what items have.
+    between : Float[Array, "quantity node item"]
+        Information that one response has of both, at the nodes.
+    """
+
+    value: Array
+    by_lm: Array
+    by_item: Array
+    of_lm: Array
+    of_item: Array
+    between: Array
+
+
+def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "step quantity item"]) -> Sums:
+    """Look at all responses once.
+
+    Parameters
+    ----------
+    response : Response
+        Log density of one response.
+    table : Table
+        The responses.
+    basis : Basis
+        Where abilities are.
+    steps : Float[Array, "step quantity item"]
+        What items have, at points over which the mean is taken.
+    """
+    affine, kind, wide = response.affine, table.kind, steps.dtype
+    nodes, mean = basis.nodes.astype(kind)[:, None], basis.mean.astype(kind)
+    by_row = mean if table.lm is None else mean[:, table.lm]
+    n_columns, n_rows, n_nodes = by_row.shape
+    given = {name: table.data[name] for name in affine.data}
+    n_graded = len(jax.eval_shape(lambda data: affine.columns(**data), given)) - affine.flat
+    is_even = table.exposed(affine)
+
+    def look(carry: Any, number: Array) -> tuple[Any, Any]:
+        column, items, real = table.column[number], table.items[number], table.real[number].astype(kind)
+        here, placed = by_row[column], steps[:, :, items].astype(kind)
+        exposure, columns = table.chunk(affine, number)
+        count = here.sum(0)[:, None] * real if exposure is None else _product(here.T, exposure)
+        weighed = [count, *(_product(here.T, numbers) for numbers in columns[:n_graded])]
+        flat = [numbers.sum(0) for numbers in columns[n_graded:]]
+
+        def level(placed: Array) -> tuple[Array, tuple[Array, ...]]:
+            weights = jax.vmap(lambda at: response.weights(nodes, at))(placed)
+            graded, even = weights[: 1 + n_graded], weights[1 + n_graded :]
+            total = sum((a * b).sum((1, 2)) for a, b in zip(weighed, graded, strict=True))
+            total += sum((a * b[:, 0]).sum(1) for a, b in zip(flat, even, strict=True))
+            return total.mean(), tuple(weight.mean(0) for weight in graded)
+
+        (value, weights), by_item = jax.value_and_grad(level, has_aux=True)(placed)
+        known = response.information(nodes, placed.mean(0)) * real
+        of_item = (known[1:, 1:] * count).sum(2)
+        if exposure is None:
+            # The same for all LMs: as a row of its own, which every LM reads.
+            lately, own = jnp.zeros((n_rows, n_nodes), kind), ((weights[0] * real).sum(1), known[0, 0].sum(1))
+        else:
+            lately, own = _product(exposure, weights[0].T), (jnp.zeros(n_nodes, kind),) * 2
+        for numbers, weight in zip(columns[:n_graded], weights[1:], strict=True):
+            lately += _product(numbers, weight.T)
+        totals, own_totals, informed, value_before = carry
+        totals = totals.at[column].add(lately.astype(wide))
+        own_totals = jax.tree.map(lambda total, new: total.at[column].add(new.astype(wide)), own_totals, own)
+        if exposure is not None:
+            informed = informed.at[column].add(_product(exposure, known[0, 0].T).astype(wide))
+        return (totals, own_totals, informed, value_before + value.astype(wide)), (by_item, of_item, known[0, 1:])
+
+    empty = jnp.zeros((n_columns, n_rows, n_nodes), wide)
+    own = (jnp.zeros((n_columns, n_nodes), wide),) * 2
+    start = empty, own, empty[:, : 0 if is_even else n_rows], jnp.zeros((), wide)
+    (totals, (own_level, own_known), informed, value), found = jax.lax.scan(look, start, jnp.arange(len(table.column)))
+    if table.lm is not None:
+        totals, informed = (_by_lm(table, part) for part in (totals, informed))
+    totals += own_level[:, None]
+    of_lm = jnp.einsum("cit,ct->ic", basis.mean, own_known)
+    if not is_even:
+        of_lm += jnp.einsum("cit,cit->ic", basis.mean, informed)
+    by_item, of_item, between = (_placed(table, part.astype(wide)) for part in found)
+    return Sums(value, jnp.einsum("cit,cit->ic", basis.slope, totals), by_item, of_lm, of_item, between)
+
+
+def exposures(response: Response, table: Table, n_columns: int) -> tuple[Array, Array]:
+    """Exposure of each LM by column, and of each item."""
+
+    def look(total: Array, number: Array) -> tuple[Array, Array]:
+        given = table.chunk(response.affine, number)[0]
+        if given is None:
+            given = jnp.broadcast_to(table.real[number], (table.n_lms, table.items.shape[1]))
+        return total.at[:, table.column[number]].add(given.sum(1)), given.sum(0)
+
+    n_rows = table.n_lms if table.lm is None else len(table.lm)
+    rows, items = jax.lax.scan(look, jnp.zeros((n_rows, n_columns)), jnp.arange(len(table.column)))
+    lms = rows if table.lm is None else jnp.zeros((table.n_lms, n_columns)).at[table.lm].add(rows)
+    return lms, _placed(table, items)
+
+
+def _placed(table: Table, parts: Float[Array, "chunk *any item"]) -> Float[Array, "*any item"]:
+    """Put what was found chunk by chunk where its items are."""
+    real = table.real.reshape(len(table.real), *(1,) * (parts.ndim - 2), -1)
+    together = jnp.moveaxis(parts * real, 0, -2)
+    return jnp.zeros((*parts.shape[1:-1], table.n_items), parts.dtype).at[..., table.items].add(together)
+
+
+def _by_lm(table: Table, parts: Float[Array, "column row node"]) -> Float[Array, "column lm node"]:
+    return jnp.zeros((len(parts), table.n_lms, parts.shape[-1])).at[:, table.lm].add(parts)
+
+
+def _pair(pairs: Mapping[tuple[str, str], Array], one: Any, other: Any) -> Any:
+    return pairs.get((one, other), pairs.get((other, one), 0.0))
+
+
+def _product(left: Array, right: Array) -> Array:
+    return jnp.matmul(left, right, precision="highest")

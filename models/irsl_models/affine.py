@@ -1,0 +1,131 @@
+r"""Laws whose log density is a sum of products: numbers that a response gives, times functions of the logit of its mean.
+
+.. math:: \log p(y \mid \eta, \omega) = \text{exposure} \cdot g_0(\eta, \omega) + \sum_c d_c(y)\, g_c(\eta, \omega)
+    + \text{what depends on y alone}
+
+The response is met only in the :math:`d_c`. So the log density of many responses at many abilities is a matrix
+product, whatever else the law computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax.nn import softplus
+from jaxtyping import Array
+
+from irsl_models.distributions import shapes, sides
+from irsl_models.special import log_gamma, log_sigmoid, trigamma
+
+Pairs = Mapping[tuple[str, str], Array]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The parts of such a law.
+
+    Parameters
+    ----------
+    columns : callable
+        Takes the data by their names; gives the numbers d of every response.
+    weights : callable
+        Takes the logit, then the parameters of the law by their names; gives g, that of the exposure first.
+    information : callable
+        Takes the same; gives the Fisher information of one response, or of one unit of exposure, by pairs of
+        ``"logit"`` and names of parameters. Pairs that are left out have none.
+    data : tuple of str
+        Data that the columns are made of: fields of the design, or ``value``, the response itself.
+    flat : int
+        So many of the last weights do not depend on the logit.
+    exposure : str, optional
+        Data of the law that say how much a response counts; 1 each without.
+    """
+
+    columns: Callable[..., tuple[Array, ...]]
+    weights: Callable[..., tuple[Array, ...]]
+    information: Callable[..., Pairs]
+    data: tuple[str, ...] = ("value",)
+    flat: int = 0
+    exposure: str | None = None
+
+
+def _count_columns(value: Array) -> tuple[Array, ...]:
+    return (value,)
+
+
+def _bernoulli_weights(logit: Array) -> tuple[Array, ...]:
+    return -softplus(logit), logit
+
+
+def _bernoulli_information(logit: Array) -> Pairs:
+    up, down = sides(logit)
+    return {("logit", "logit"): up * down}
+
+
+def _beta_columns(log_score: Array, log_rest: Array) -> tuple[Array, ...]:
+    return log_score - log_rest, log_rest
+
+
+def _beta_weights(logit: Array, precision: Array) -> tuple[Array, ...]:
+    first, second = shapes(logit, precision)
+    flat = jnp.broadcast_to(precision, first.shape)
+    return log_gamma(flat) - log_gamma(first) - log_gamma(second), first, flat
+
+
+def _beta_information(logit: Array, precision: Array) -> Pairs:
+    first, second = shapes(logit, precision)
+    up, down = sides(logit)
+    at_first, at_second, at_both = (trigamma(shape) for shape in (first, second, precision))
+    slope = first * down
+    return {
+        ("logit", "logit"): slope**2 * (at_first + at_second),
+        ("logit", "precision"): slope * (up * at_first - down * at_second),
+        ("precision", "precision"): up**2 * at_first + down**2 * at_second - at_both,
+    }
+
+
+def _ordered_columns(value: Array, log_score: Array, log_rest: Array) -> tuple[Array, ...]:
+    zero, one = (value <= 0.0).astype(log_rest.dtype), (value >= 1.0).astype(log_rest.dtype)
+    inside = 1.0 - zero - one
+    return zero, one, inside * (log_score - log_rest), inside * log_rest
+
+
+def _ordered_weights(logit: Array, precision: Array, low: Array, high: Array) -> tuple[Array, ...]:
+    normaliser, first, flat = _beta_weights(logit, precision)
+    above, below = logit - low, high - logit
+    not_zero, not_one = log_sigmoid(above), log_sigmoid(below)
+    inside = not_zero + not_one + jnp.log(-jnp.expm1(low - high)) + normaliser
+    return inside, not_zero - above - inside, not_one - below - inside, first, flat
+
+
+def _ordered_information(logit: Array, precision: Array, low: Array, high: Array) -> Pairs:
+    (not_zero, zero), (not_one, one) = sides(logit - low), sides(high - logit)
+    inside = not_zero * not_one * -jnp.expm1(low - high)
+    crowded = 1.0 / jnp.expm1(high - low)
+    nothing = jnp.zeros_like(logit)
+    # Slopes of the log probability of a zero, of what lies inside, and of a one.
+    slopes = {
+        "logit": (-not_zero, zero - one, not_one),
+        "low": (not_zero, -zero - crowded, nothing),
+        "high": (nothing, one + crowded, -not_one),
+    }
+    found = {
+        (name, other): zero * mine[0] * yours[0] + inside * mine[1] * yours[1] + one * mine[2] * yours[2]
+        for name, mine in slopes.items()
+        for other, yours in slopes.items()
+        if (name, other) in (("logit", "logit"), ("logit", "low"), ("logit", "high"))
+        or (name, other) in (("low", "low"), ("low", "high"), ("high", "high"))
+    }
+    for pair, of_beta in _beta_information(logit, precision).items():
+        found[pair] = found.get(pair, 0.0) + inside * of_beta
+    return found
+
+
+BERNOULLI = Affine(_count_columns, _bernoulli_weights, _bernoulli_information)
+BINOMIAL = Affine(_count_columns, _bernoulli_weights, _bernoulli_information, exposure="trials")
+BETA = Affine(_beta_columns, _beta_weights, _beta_information, data=("log_score", "log_rest"), flat=1)
+ORDERED_BETA = Affine(
+    _ordered_columns, _ordered_weights, _ordered_information, data=("value", "log_score", "log_rest"), flat=1
+)
