@@ -11,13 +11,18 @@ import numpy as np
 from jaxtyping import Array
 
 from bayes_irsl.engines.base import Draws, require
+from bayes_irsl.engines.compiling import SAFE
 from bayes_irsl.engines.expansion import arrow, mean
-from bayes_irsl.engines.expansion.mean import Form, Look, Setting
-from bayes_irsl.engines.expansion.posterior import without_cells
+from bayes_irsl.engines.expansion.arrow import Arrow
+from bayes_irsl.engines.expansion.mean import Form
+from bayes_irsl.engines.expansion.posterior import Places, without_cells
 from bayes_irsl.engines.running import ALONE, Running
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.progress import Progress
 from irsl_models import Design, Model
+
+# Values that are drawn at a time.
+_VALUES_AT_ONCE = 2**17
 
 
 @dataclass(frozen=True)
@@ -53,18 +58,21 @@ class Laplace:
             rule = "it takes likelihoods bernoulli, binomial, beta and ordered_beta"
             raise InputError(Fault("engine laplace", "likelihood", rule, "Take hmc or svi", "another"))
         find_key, draw_key = jax.random.split(jax.random.key(seed))
-        found, setting = mean.find(form, design, find_key, lambda step: running.watch(Progress("steps to the mean", step)))
+        found = mean.find(form, design, find_key, lambda step: running.watch(Progress("looks at the table", step)))
         running.watch(Progress("drawing"))
-        sites = _drawn(form, self.draws, setting, found, draw_key)
+        parts = found.mean, found.arrow, found.setting.places, found.setting.bare
+        sites = _drawn(form, self.draws, parts, draw_key)
         return Draws(sites={name: np.asarray(value)[None] for name, value in sites.items()}, stats={})
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _drawn(form: Form, count: int, setting: Setting, found: Look, key: Array) -> dict[str, Any]:
-    def one(key: Array) -> dict[str, Array]:
-        noise = jax.random.normal(key, found.u.shape)
-        u = found.u + arrow.drawn(found.arrow, setting.places, noise)
-        return form.posterior.sites(setting.bare, u)
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=SAFE)
+def _drawn(form: Form, count: int, parts: tuple[Array, Arrow, Places, Design], key: Array) -> dict[str, Any]:
+    centre, factors, places, bare = parts
 
-    drawn: dict[str, Any] = jax.lax.map(one, jax.random.split(key, count))
+    def one(key: Array) -> dict[str, Array]:
+        noise = jax.random.normal(key, centre.shape)
+        return form.posterior.sites(bare, centre + arrow.drawn(factors, places, noise))
+
+    at_once = max(1, min(count, _VALUES_AT_ONCE // centre.size))
+    drawn: dict[str, Any] = jax.lax.map(one, jax.random.split(key, count), batch_size=at_once)
     return drawn

@@ -25,6 +25,8 @@ from bayes_irsl.engines.expansion.posterior import Places
 
 # Least curvature that is believed.
 _LEAST_CURVATURE = 1e-3
+# Blocks up to this wide are factored all at once.
+_MOST_UNROLLED = 4
 # Interactions of items and LMs have few independent forms: more of them differ by rounding alone.
 _MOST_FORMS = 24
 # What items leave of the information about abilities is not taken for less than this share.
@@ -33,8 +35,8 @@ _LEAST_LEFT = 1e-3
 _LEAST_SHARE = 0.05
 
 
-class Precision(NamedTuple):
-    """The blocks of a precision.
+class Levels(NamedTuple):
+    """The blocks of a precision that belong to items and LMs.
 
     Parameters
     ----------
@@ -42,28 +44,40 @@ class Precision(NamedTuple):
         D.
     lm : Float[Array, "lm own own"]
         Λ.
-    rest : Float[Array, "rest rest"]
-        P.
     forms : Float[Array, "item own node"]
         c.
     shares : Float[Array, "column lm own node"]
         b, by the column of the abilities that items ask for.
-    item_rest : Float[Array, "item own rest"]
-        X.
-    lm_rest : Float[Array, "lm own rest"]
-        Y.
     column : Int[Array, " item"]
         Column of each item.
     """
 
     item: Array
     lm: Array
-    rest: Array
     forms: Array
     shares: Array
-    item_rest: Array
-    lm_rest: Array
     column: Array
+
+
+class Shared(NamedTuple):
+    """The blocks of a precision that belong to what several share.
+
+    Parameters
+    ----------
+    item : Float[Array, "item own rest"]
+        X.
+    lm : Float[Array, "lm own rest"]
+        Y.
+    own : Float[Array, "rest rest"]
+        P.
+    uneven : Float[Array, "rest rest"]
+        Information that is lost because the precision of all else depends on what is shared.
+    """
+
+    item: Array
+    lm: Array
+    own: Array
+    uneven: Array
 
 
 class Arrow(NamedTuple):
@@ -106,52 +120,70 @@ class Arrow(NamedTuple):
     balance: Array
 
 
-def factor(precision: Precision, places: Places, uneven: Float[Array, "rest rest"]) -> Arrow:
-    """Factor a precision.
+def factor_levels(levels: Levels, places: Places) -> Arrow:
+    """Factor a precision but for what several share, which is taken as known."""
+    item_axes, lm_axes = axes_of(levels.item), axes_of(levels.lm)
+    forms = jnp.einsum("joa,jok->jak", item_axes, levels.forms)
 
-    Parameters
-    ----------
-    precision : Precision
-        Its blocks.
-    places : Places
-        Which sums of LMs must not change.
-    uneven : Float[Array, "rest rest"]
-        Information about what several share that is lost because the precision of all else depends on it.
-    """
-    item_axes, lm_axes = _axes(precision.item), _axes(precision.lm)
-    forms = jnp.einsum("joa,jok->jak", item_axes, precision.forms)
-    pulled = jnp.einsum("joa,jor->jar", item_axes, precision.item_rest)
-    n_columns = len(precision.shares)
+    def of_column(number: Array) -> Array:
+        mine = forms * (levels.column == number)[:, None, None]
+        return jnp.einsum("jak,jal->kl", mine, forms)
 
-    def of_column(number: Array) -> tuple[Array, Array]:
-        mine = forms * (precision.column == number)[:, None, None]
-        return jnp.einsum("jak,jal->kl", mine, forms), jnp.einsum("jak,jar->kr", mine, pulled)
-
-    squared, crossed = jax.lax.map(of_column, jnp.arange(n_columns))
+    squared = jax.lax.map(of_column, jnp.arange(len(levels.shares)))
     values, vectors = jnp.linalg.eigh(squared)
     kept = vectors[..., -_MOST_FORMS:] * jnp.sqrt(jnp.maximum(values[..., None, -_MOST_FORMS:], 0.0))
-    taken = jnp.einsum("ioa,ciok,ckf->iacf", lm_axes, precision.shares, kept)
-    taken = taken.reshape(taken.shape[0] * taken.shape[1], -1)
-    lowered, left = _directions(taken)
-    lm_rest = precision.lm_rest - jnp.einsum("ciok,ckr->ior", precision.shares, crossed)
+    taken = jnp.einsum("ioa,ciok,ckf->iacf", lm_axes, levels.shares, kept)
+    lowered, left = _directions(taken.reshape(taken.shape[0] * taken.shape[1], -1))
     arrow = Arrow(
         item_axes=item_axes,
         lm_axes=lm_axes,
         forms=forms,
-        shares=precision.shares,
-        pulled=pulled,
-        lm_rest=lm_rest,
+        shares=levels.shares,
+        pulled=jnp.zeros((*forms.shape[:2], len(places.rest))),
+        lm_rest=jnp.zeros((*places.lm.shape, len(places.rest))),
         lowered=lowered,
         left=left,
-        rest_root=jnp.zeros_like(precision.rest),
-        column=precision.column,
-        balance=jnp.zeros((*lm_rest.shape[:2], len(places.balanced))),
+        rest_root=jnp.zeros((len(places.rest),) * 2),
+        column=levels.column,
+        balance=jnp.zeros((*places.lm.shape, len(places.balanced))),
     )
-    arrow = arrow._replace(balance=_balance(arrow, places.balanced))
-    whole = precision.rest - jnp.einsum("jar,jas->rs", pulled, pulled)
+    return arrow._replace(balance=_balance(arrow, places.balanced))
+
+
+def factor_shared(arrow: Arrow, shared: Shared, places: Places) -> Arrow:
+    """Factor the rest of a precision."""
+    pulled = jnp.einsum("joa,jor->jar", arrow.item_axes, shared.item)
+
+    def of_column(number: Array) -> Array:
+        mine = arrow.forms * (arrow.column == number)[:, None, None]
+        return jnp.einsum("jak,jar->kr", mine, pulled)
+
+    crossed = jax.lax.map(of_column, jnp.arange(len(arrow.shares)))
+    lm_rest = shared.lm - jnp.einsum("ciok,ckr->ior", arrow.shares, crossed)
     of_lms = jax.vmap(lambda part: _lm_solved(arrow, places, part), -1, -1)(lm_rest)
-    given = whole - jnp.einsum("ior,ios->rs", lm_rest, of_lms)
-    return arrow._replace(rest_root=_rest_root((given + given.T) / 2.0, uneven))
+    given = shared.own - jnp.einsum("jar,jas->rs", pulled, pulled) - jnp.einsum("ior,ios->rs", lm_rest, of_lms)
+    return arrow._replace(pulled=pulled, lm_rest=lm_rest, rest_root=_rest_root((given + given.T) / 2.0, shared.uneven))
+
+
+def axes_of(blocks: Float[Array, "level own own"]) -> Float[Array, "level own axis"]:
+    """Roots of the inverses of some blocks; a curvature that is not positive counts as a small one."""
+    size = blocks.shape[-1]
+    if size > _MOST_UNROLLED:
+        values, vectors = jnp.linalg.eigh(blocks)
+        return vectors / jnp.sqrt(jnp.maximum(jnp.abs(values), _LEAST_CURVATURE))[..., None, :]
+    # A factor of each, entry by entry: all levels at once are much faster than one by one.
+    root: dict[tuple[int, int], Array] = {}
+    inverse: dict[tuple[int, int], Array] = {}
+    for i in range(size):
+        for j in range(i + 1):
+            left = blocks[:, i, j] - sum((root[i, k] * root[j, k] for k in range(j)), jnp.zeros(len(blocks)))
+            root[i, j] = jnp.sqrt(jnp.maximum(left, _LEAST_CURVATURE)) if i == j else left / root[j, j]
+        inverse[i, i] = 1.0 / root[i, i]
+        for j in range(i):
+            inverse[i, j] = -sum(root[i, k] * inverse[k, j] for k in range(j, i)) / root[i, i]
+    nothing = jnp.zeros(len(blocks))
+    rows = [jnp.stack([inverse.get((a, o), nothing) for a in range(size)], -1) for o in range(size)]
+    return jnp.stack(rows, -2) if rows else blocks
 
 
 def solved(arrow: Arrow, places: Places, slope: Float[Array, " parameter"]) -> Float[Array, " parameter"]:
@@ -173,11 +205,6 @@ def drawn(arrow: Arrow, places: Places, noise: Float[Array, " parameter"]) -> Fl
     free = _rooted(arrow, of_lm)
     lm = _balanced(arrow, places, free) - _lm_solved(arrow, places, arrow.lm_rest @ rest)
     return _together(arrow, places, of_item, lm, rest, noise.size)
-
-
-def _axes(blocks: Float[Array, "level own own"]) -> Float[Array, "level own axis"]:
-    values, vectors = jnp.linalg.eigh(blocks)
-    return vectors / jnp.sqrt(jnp.maximum(jnp.abs(values), _LEAST_CURVATURE))[..., None, :]
 
 
 def _directions(taken: Float[Array, "lm_axis form"]) -> tuple[Array, Array]:
@@ -239,8 +266,8 @@ def _together(arrow: Arrow, places: Places, half: Array, lm: Array, rest: Array,
     """Solve for items, given whitened ones and all else, and put the parts where they belong."""
     on_nodes = jnp.einsum("ciok,io->ck", arrow.shares, lm)
     # One column is read by all items as it is, rather than copied for each.
-    met = on_nodes if len(on_nodes) == 1 else on_nodes[arrow.column]
-    half = half - (arrow.forms * met[:, None]).sum(-1) - arrow.pulled @ rest
+    met = arrow.forms @ on_nodes[0] if len(on_nodes) == 1 else jnp.einsum("jak,jk->ja", arrow.forms, on_nodes[arrow.column])
+    half = half - met - arrow.pulled @ rest
     item = jnp.einsum("joa,ja->jo", arrow.item_axes, half)
     u = jnp.zeros(size).at[places.item].set(item, mode="drop").at[places.lm].set(lm, mode="drop")
     return u.at[places.rest].set(rest)

@@ -19,8 +19,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from bayes_irsl.engines.compiling import SAFE
 from bayes_irsl.engines.expansion import arrow
-from bayes_irsl.engines.expansion.arrow import Arrow, Precision
+from bayes_irsl.engines.expansion.arrow import Arrow, Levels, Shared
 from bayes_irsl.engines.expansion.grid import basis
 from bayes_irsl.engines.expansion.posterior import Places, Posterior, without_cells
 from bayes_irsl.engines.expansion.sweep import Response, Sums, exposures, sweep
@@ -30,15 +31,24 @@ from irsl_models.affine import Affine
 
 # Numbers of nodes that are tried.
 _SIZES = (48, 64, 96, 128, 192, 256)
+# Nodes that a function needs for each logit that an item moves through over the grid, to be known to a millionth.
+_NODES_PER_LOGIT = 2.6
+# Whether rough steps are those of LMs.
+_OF_LMS = (False, False, False, True, False, False, True, False, True)
+_ROUGH_STEPS, _FIRST_OF_LMS, _LARGEST_ROUGH = len(_OF_LMS), _OF_LMS.index(True), 2.0
 # Done when the last step was this short, in standard deviations: in the mean, and for what several share.
 _CLOSE, _REST_CLOSE = 0.02, 0.05
 _MOST_STEPS = 60
-# A step is cut to this length in every parameter.
-_LARGEST_STEP = 1.5
+# Farther off, steps are cut: to this length in every parameter, and until they are not uphill.
+_NEAR, _LARGEST_STEP, _SHORTEST = 0.3, 1.5, 1e-3
+# A step is held to be good if the next one is shorter than this share of it.
+_SHRINKING = 0.7
 # The middle of the prior may be a point of symmetry, where a derivative is zero that is not so elsewhere.
 _ASIDE = 0.05
 # Parameters that are drawn in all, and pairs of opposite draws over which the prior is averaged.
-_DRAWN, _PAIRS = 2**22, (8, 128)
+_DRAWN, _PAIRS = 2**17, (16, 128)
+# ... and those over which its curvature is.
+_FEW = 4
 
 
 @dataclass(frozen=True)
@@ -88,21 +98,18 @@ class Setting(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """How far the posterior reaches, as it was seen from the point before.
+    """How far the posterior of each level reaches given all else, as it was seen from the point before.
 
     Parameters
     ----------
     lm : Float[Array, "lm column"]
-        Standard deviations of abilities, given all else.
+        Standard deviations of abilities.
     item : Float[Array, "step parameter"]
-        Steps to points whose mean stands for the posterior of each item, given all else; of all items at once.
-    around : Float[Array, "pair parameter"]
-        Joint draws, each of which stands for its opposite as well.
+        Steps to points whose mean stands for the posterior of each item, of all items at once.
     """
 
     lm: Array
     item: Array
-    around: Array
 
 
 class Look(NamedTuple):
@@ -115,7 +122,7 @@ class Look(NamedTuple):
     arrow : Arrow
         Factors of the precision.
     spread : Spread
-        How far it reaches.
+        How far it reaches, half of what was thought before.
     slope : Float[Array, " parameter"]
         Mean slope of the negative log density.
     step : Float[Array, " parameter"]
@@ -134,6 +141,28 @@ class Look(NamedTuple):
     energy: Array
     length: Array
     rest_length: Array
+
+
+@dataclass(frozen=True)
+class Found:
+    """The normal nearest to a posterior.
+
+    Parameters
+    ----------
+    mean : Float[Array, " parameter"]
+        Its mean.
+    arrow : Arrow
+        Its precision.
+    setting : Setting
+        The table it was found for.
+    settled : bool
+        Whether the search came to an end.
+    """
+
+    mean: Array
+    arrow: Arrow
+    setting: Setting
+    settled: bool
 
 
 class Acts(NamedTuple):
@@ -167,7 +196,7 @@ def form_of(model: Model, bare: Design) -> Form | None:
     return Form(posterior, Response(affine, found["form"])) if isinstance(affine, Affine) else None
 
 
-def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = lambda _: None) -> tuple[Look, Setting]:
+def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = lambda _: None) -> Found:
     """Find the normal that is nearest to a posterior.
 
     Parameters
@@ -177,35 +206,83 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
     key : Array
         Key of the draws over which the prior is averaged.
     watch : callable
-        Gets the number of steps taken.
+        Gets the number of looks taken at the table.
     """
     setting, u = _begin(form, design, key)
-    size = _SIZES[0]
-    looks = count()
+    sizes = iter(_SIZES)
+    size = next(sizes)
+    for number in range(_ROUGH_STEPS):
+        watch(number)
+        while (ahead := _roughly(form, size, setting, u, jnp.asarray(number))).span * _NODES_PER_LOGIT > size:
+            larger = next(sizes, None)
+            if larger is None:
+                break
+            size = larger
+        u = ahead.u
+    look = partial(_look, form, size, setting)
+    now, share = look(u, _nowhere(form, setting, u)), 1.0
+    for number in range(_ROUGH_STEPS, _MOST_STEPS):
+        watch(number)
+        before, now = now, _ahead(look, now, share)
+        if now.length < _CLOSE and now.rest_length < _REST_CLOSE:
+            break
+        # A mean and a spread that answer to one another go to and fro where they overshoot.
+        share = min(1.0, 1.5 * share) if now.length < _SHRINKING * before.length else max(0.5 * share, _SHORTEST)
+    return Found(now.u + now.step, now.arrow, setting, settled=number < _MOST_STEPS - 1)
 
-    def look(u: Array, spread: Spread) -> Look:
-        watch(next(looks))
-        return _look(form, size, setting, u, spread)
 
-    now = look(u, _nowhere(form, setting, u))
-    held = jnp.ones(u.size).at[setting.places.rest].set(0.0)
-    now = _settled(look, now, held, _ROUGH)
-    now = look(now.u, now.spread)
-    now = _settled(look, now, jnp.ones(u.size), _NEAR)
-    return now, setting
+def _ahead(look: Callable[[Array, Spread], Look], now: Look, share: float) -> Look:
+    """Take a step: near the mean as it is, elsewhere cut until it is not uphill."""
+    if now.length < _NEAR:
+        return look(now.u + share * now.step, now.spread)
+    here = look(now.u, now.spread)
+    while share > _SHORTEST:
+        there = look(here.u + share * jnp.clip(here.step, -_LARGEST_STEP, _LARGEST_STEP), now.spread)
+        if there.energy <= here.energy:
+            return there
+        share /= 4.0
+    return here
 
 
-def _settled(look: Callable[[Array, Spread], Look], now: Look, held: Array, close: float) -> Look:
-    """Take steps until they are short, none of them uphill; the spread stays what it is."""
-    share = 1.0
-    while now.length > close and share > _SHORTEST_SHARE:
-        step = held * now.step if share else now.step
-        ahead = look(now.u + share * jnp.clip(step, -_LARGEST_STEP, _LARGEST_STEP), now.seen)
-        if ahead.energy <= now.energy + _SLACK:
-            now, share = ahead, min(1.0, 4.0 * share)
-        else:
-            share /= 4.0
-    return now
+class Rough(NamedTuple):
+    """Where a rough step led, and how far logits reach over the grid."""
+
+    u: Array
+    span: Array
+
+
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=SAFE)
+def _roughly(form: Form, size: int, setting: Setting, u: Array, number: Array) -> Rough:
+    """Take a step of all items, every LM being where it is, or the other way round; what several share stays."""
+    posterior, places = form.posterior, setting.places
+    parts = partial(posterior.parts, setting.bare)
+    ability, quantities = parts(u)
+    grid = basis(ability, jnp.zeros_like(ability), size)
+    sums = sweep(form.response, setting.table, grid, quantities[None])
+
+    def level(u: Array) -> Array:
+        placed = parts(u)
+        return (sums.by_lm * placed[0]).sum() + (sums.by_item[0] * placed[1]).sum()
+
+    bend = jax.grad(partial(posterior.prior, setting.bare))
+    slope = bend(u) - jax.grad(level)(u)
+    directions = _directions(places, u.size)[0]
+    acts = Acts(*jax.lax.map(lambda direction: jax.jvp(parts, (u,), (direction,))[1], directions))
+    rows = jax.lax.map(lambda direction: jax.jvp(bend, (u,), (direction,))[1], directions)
+    blocks = _blocks(places, sums, acts, rows)
+    steps = []
+    for block, at in zip(blocks, (places.item, places.lm), strict=True):
+        axes = arrow.axes_of(block)
+        pull = jnp.take(slope, at, mode="fill", fill_value=0.0)
+        step = -jnp.einsum("joa,jpa,jp->jo", axes, axes, pull)
+        steps.append(jnp.zeros(u.size).at[at].set(step, mode="drop"))
+    of_items, of_lms = steps
+    # The first step of LMs says how they lie to one another; their unit is known.
+    moved = jax.jvp(parts, (u,), (of_lms,))[1][0]
+    of_lms = jnp.where(number == _FIRST_OF_LMS, of_lms / moved.std(), of_lms)
+    step = jnp.where(jnp.asarray(_OF_LMS)[number], of_lms, of_items)
+    logits = jax.vmap(lambda at: form.response.logit(at, quantities))(jnp.stack([grid.nodes[0], grid.nodes[-1]]))
+    return Rough(u + jnp.clip(step, -_LARGEST_ROUGH, _LARGEST_ROUGH), jnp.abs(logits[0] - logits[1]).max())
 
 
 def _begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
@@ -214,7 +291,7 @@ def _begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
     u, places = posterior.median(bare), posterior.places(bare)
     n_columns = posterior.parts(bare, u)[0].shape[1]
     table = lay_out(design, form.response.affine, n_columns)
-    by_lm, by_item = jax.jit(exposures, static_argnums=(0, 2))(form.response, table, n_columns)
+    by_lm, by_item = _exposures(form.response, table, n_columns)
     column = jnp.asarray(bare.benchmark) if n_columns > 1 else jnp.zeros(bare.n_items, int)
     root = jnp.sqrt(by_lm.sum(0))
     pairs = int(min(max(_DRAWN // posterior.size, _PAIRS[0]), _PAIRS[1]))
@@ -231,13 +308,16 @@ def _begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
     return setting, u.at[own].add(_ASIDE, mode="drop")
 
 
+_exposures = jax.jit(exposures, static_argnums=(0, 2), compiler_options=SAFE)
+
+
 def _nowhere(form: Form, setting: Setting, u: Array) -> Spread:
     ability = form.posterior.parts(setting.bare, u)[0]
     steps = jnp.zeros((2 * setting.places.item.shape[1], u.size))
-    return Spread(jnp.zeros_like(ability), steps, jnp.zeros_like(setting.noise))
+    return Spread(jnp.zeros_like(ability), steps)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=SAFE)
 def _look(form: Form, size: int, setting: Setting, u: Array, spread: Spread) -> Look:
     """Expand the posterior around a point."""
     posterior, places = form.posterior, setting.places
@@ -249,47 +329,57 @@ def _look(form: Form, size: int, setting: Setting, u: Array, spread: Spread) -> 
         return items
 
     sums = sweep(form.response, setting.table, grid, stepped(u))
-    directions = _directions(places, u.size)
-    acts = Acts(*jax.lax.map(lambda direction: jax.jvp(parts, (u,), (direction,))[1], directions))
-    prior = _prior_means(form, setting, u, spread.around, directions)
+    of_levels, of_rest = _directions(places, u.size)
+    prior = partial(posterior.prior, setting.bare)
+    bends = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u,), (direction,))[1], of_levels)
+    acts = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_levels))
+    own_item, own_lm = _blocks(places, sums, acts, bends)
+    met = _met(setting, sums, grid.mean)
+    levels = Levels(own_item, own_lm, *_forms(places, met, acts), setting.column)
+    factors = arrow.factor_levels(levels, places)
+    means = _prior_means(prior, places, u, jax.lax.map(partial(arrow.drawn, factors, places), setting.noise), of_rest)
 
     def level(u: Array) -> Array:
         """A function whose slope is that of the responses."""
         return (sums.by_lm * parts(u)[0]).sum() + (sums.by_item * stepped(u)).sum()
 
-    slope = prior.slope - jax.grad(level)(u)
-    factors = arrow.factor(_precision(setting, sums, grid.mean, acts, prior.rows), places, prior.uneven)
+    slope = means.slope - jax.grad(level)(u)
+    acts_of_rest = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_rest))
+    factors = arrow.factor_shared(factors, _shared(setting, sums, met, acts, acts_of_rest, means), places)
     step = -arrow.solved(factors, places, slope)
     rest_sd = jnp.linalg.norm(factors.rest_root, axis=1)
     return Look(
         u=u,
         arrow=factors,
-        spread=_spread(setting, factors, acts, u.size),
+        spread=_blended(spread, _spread(setting, factors, acts, u.size)),
         slope=slope,
         step=step,
-        energy=prior.level - sums.value,
+        energy=means.level - sums.value,
         length=jnp.sqrt(jnp.maximum(-(slope @ step), 0.0) / u.size),
         rest_length=jnp.abs(step[places.rest] / rest_sd).max(initial=0.0),
     )
 
 
-def _directions(places: Places, size: int) -> Float[Array, "direction parameter"]:
-    """Ones in all places of a kind, items first, then LMs; then each of what several share on its own."""
-    kinds = [jnp.zeros(size).at[at].set(1.0, mode="drop") for at in (*places.item.T, *places.lm.T)]
+def _directions(places: Places, size: int) -> tuple[Float[Array, "kind parameter"], Float[Array, "rest parameter"]]:
+    """Ones in all places of a kind, items first, then LMs; and each of what several share on its own."""
+    kinds = [jnp.zeros(size).at[at].set(1.0, mode="drop")[None] for at in (*places.item.T, *places.lm.T)]
     count = len(places.rest)
-    singles = jnp.zeros((count, size)).at[jnp.arange(count), places.rest].set(1.0)
-    return jnp.concatenate([*(kind[None] for kind in kinds), singles])
+    return jnp.concatenate(kinds), jnp.zeros((count, size)).at[jnp.arange(count), places.rest].set(1.0)
+
+
+def _blended(before: Spread, after: Spread) -> Spread:
+    """Go half the way: a mean and a spread that answer to one another might go to and fro without end."""
+    share = jnp.where((before.lm > 0).any(), 0.5, 1.0)
+    return Spread(*(old + share * (new - old) for old, new in zip(before, after, strict=True)))
 
 
 def _spread(setting: Setting, factors: Arrow, acts: Acts, size: int) -> Spread:
     places = setting.places
-    width, n_items = places.item.shape[1], places.item.shape[1]
-    by_lm = acts.lm[n_items : n_items + places.lm.shape[1]]
-    reach = jnp.sqrt(jnp.square(jnp.einsum("oic,ioa->aic", by_lm, factors.lm_axes)).sum(0))
+    width = places.item.shape[1]
+    reach = jnp.sqrt(jnp.square(jnp.einsum("oic,ioa->aic", acts.lm[width:], factors.lm_axes)).sum(0))
     axes = width**0.5 * jnp.moveaxis(factors.item_axes, -1, 0)
     steps = jax.vmap(lambda step: jnp.zeros(size).at[places.item].set(step, mode="drop"))(axes)
-    around = jax.lax.map(partial(arrow.drawn, factors, places), setting.noise)
-    return Spread(reach, jnp.concatenate([steps, -steps]), around)
+    return Spread(reach, jnp.concatenate([steps, -steps]))
 
 
 class PriorMeans(NamedTuple):
@@ -301,8 +391,8 @@ class PriorMeans(NamedTuple):
         The density.
     slope : Float[Array, " parameter"]
         Its slope.
-    rows : Float[Array, "direction parameter"]
-        Its curvature times some directions.
+    rows : Float[Array, "rest parameter"]
+        Rows of its curvature that belong to what several share.
     uneven : Float[Array, "rest rest"]
         Variance over draws of the part of the slope of what several share that is even in the draw.
     """
@@ -313,66 +403,90 @@ class PriorMeans(NamedTuple):
     uneven: Array
 
 
-def _prior_means(form: Form, setting: Setting, u: Array, around: Array, directions: Array) -> PriorMeans:
-    prior, rest = partial(form.posterior.prior, setting.bare), setting.places.rest
-
-    def pair(step: Array) -> tuple[Array, Array, Array]:
+def _prior_means(
+    prior: Callable[[Array], Array], places: Places, u: Array, around: Array, directions: Array
+) -> PriorMeans:
+    def pair(step: Array) -> tuple[Array, Array]:
         levels, slopes = jax.vmap(jax.value_and_grad(prior))(jnp.stack([u + step, u - step]))
-        return levels.mean(), slopes.mean(0), slopes.mean(0)[rest]
+        return levels.mean(), slopes.mean(0)
 
-    levels, slopes, even = jax.lax.map(pair, around)
-    away = even - even.mean(0)
+    levels, slopes = jax.lax.map(pair, around)
+    away = (slopes - slopes.mean(0))[:, places.rest]
 
     def bent(step: Array) -> Array:
-        def times(direction: Array) -> Array:
-            turned: Array = jax.jvp(jax.grad(prior), (u + step,), (direction,))[1]
-            return turned
+        return jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u + step,), (direction,))[1], directions)
 
-        return jax.lax.map(times, directions)
-
-    some = around[: _PAIRS[0] // 2]
-    rows = jax.lax.map(bent, jnp.concatenate([some, -some])).mean(0)
+    rows = jax.lax.map(bent, jnp.concatenate([around[:_FEW], -around[:_FEW]])).mean(0)
     return PriorMeans(levels.mean(), slopes.mean(0), rows, away.T @ away / len(away))
 
 
-def _precision(setting: Setting, sums: Sums, mean: Array, acts: Acts, rows: Array) -> Precision:
-    """Curvature of the prior and information of the responses, block by block."""
-    places, end = setting.places, rows.shape[1]
-    n_item, n_lm = places.item.shape[1], places.lm.shape[1]
-    of_item, of_lm, of_rest = jnp.split(rows, (n_item, n_item + n_lm))
+class Met(NamedTuple):
+    """What one response has of its item and its LM at once, as it is expected of the pair where some are missing.
 
-    def at(rows: Array, positions: Array) -> Array:
-        return jnp.take(rows, positions, axis=1, mode="fill", fill_value=0.0)
+    Parameters
+    ----------
+    between : Float[Array, "quantity node item"]
+        Information about an item, and the ability at a node.
+    shares : Float[Array, "column lm node"]
+        What an LM puts on the nodes.
+    """
+
+    between: Array
+    shares: Array
+
+
+def _met(setting: Setting, sums: Sums, mean: Array) -> Met:
+    return Met(sums.between * setting.item_share, setting.lm_share[..., None] * mean)
+
+
+def _forms(places: Places, met: Met, acts: Acts) -> tuple[Array, Array]:
+    width = places.item.shape[1]
+    forms = jnp.einsum("oqj,qtj->jot", acts.item[:width], met.between)
+    return forms, jnp.einsum("oic,cit->ciot", acts.lm[width:], met.shares)
+
+
+def _blocks(places: Places, sums: Sums, acts: Acts, rows: Array) -> tuple[Array, Array]:
+    """Precision of each item and of each LM, given all else."""
+    n_item, n_lm = places.item.shape[1], places.lm.shape[1]
+    end = rows.shape[1]
 
     def own(rows: Array, positions: Array) -> Array:
         """Blocks of all levels; what a level lacks stands alone with curvature one."""
         missing = (positions >= end)[:, :, None] & jnp.eye(positions.shape[1], dtype=bool)
-        return jnp.where(missing, 1.0, jnp.moveaxis(at(rows, positions), 0, -1))
+        return jnp.where(missing, 1.0, jnp.moveaxis(_at(rows, positions), 0, -1))
 
-    item, (by_lm, by_rest) = acts.item[:n_item], (acts.lm[n_item : n_item + n_lm], acts.lm[n_item + n_lm :])
-    item_by_rest = acts.item[n_item + n_lm :]
-    # Of a response, as it is expected of the pair where some are missing.
-    between = sums.between * setting.item_share
-    shares = jnp.einsum("ci,cit->cit", setting.lm_share, mean)
-    forms = jnp.einsum("oqj,qtj->jot", item, between)
-    met = jnp.einsum("cit,ric->crt", shares, by_rest)
-    n_columns = len(shares)
-    turned = jax.ops.segment_sum(jnp.einsum("qtj,rqj->jtr", between, item_by_rest), setting.column, n_columns)
-    informed = jnp.einsum("oqj,qpj->opj", item, sums.of_item)
-    item_rest = jnp.einsum("opj,rpj->jor", informed, item_by_rest)
-    item_rest += jnp.einsum("jot,jrt->jor", forms, met[setting.column])
-    lm_rest = jnp.einsum("oic,ic,ric->ior", by_lm, sums.of_lm, by_rest)
-    lm_rest += jnp.einsum("oic,cit,ctr->ior", by_lm, shares, turned)
-    rest = jnp.einsum("ric,ic,sic->rs", by_rest, sums.of_lm, by_rest)
-    rest += jnp.einsum("rqj,qpj,spj->rs", item_by_rest, sums.of_item, item_by_rest)
-    mixed = jnp.einsum("crt,cts->rs", met, turned)
-    return Precision(
-        item=own(of_item, places.item) + jnp.einsum("opj,npj->jon", informed, item),
-        lm=own(of_lm, places.lm) + jnp.einsum("oic,ic,nic->ion", by_lm, sums.of_lm, by_lm),
-        rest=of_rest[:, places.rest] + rest + mixed + mixed.T,
-        forms=forms,
-        shares=jnp.einsum("oic,cit->ciot", by_lm, shares),
-        item_rest=item_rest + jnp.moveaxis(at(of_rest, places.item), 0, -1),
-        lm_rest=lm_rest + jnp.moveaxis(at(of_rest, places.lm), 0, -1),
-        column=setting.column,
+    item, by_lm = acts.item[:n_item], acts.lm[n_item : n_item + n_lm]
+    return (
+        own(rows[:n_item], places.item) + jnp.einsum("oqj,qpj,npj->jon", item, sums.of_item, item),
+        own(rows[n_item : n_item + n_lm], places.lm) + jnp.einsum("oic,ic,nic->ion", by_lm, sums.of_lm, by_lm),
+    )
+
+
+def _at(rows: Array, positions: Array) -> Array:
+    return jnp.take(rows, positions, axis=1, mode="fill", fill_value=0.0)
+
+
+def _shared(setting: Setting, sums: Sums, met: Met, acts: Acts, of_rest: Acts, means: PriorMeans) -> Shared:
+    """Curvature of the prior and information of the responses that belong to what several share."""
+    places = setting.places
+    width = places.item.shape[1]
+    item, lm = acts.item[:width], acts.lm[width:]
+    # On the nodes of each column: LMs, as what is shared moves them; and items, likewise.
+    lms = jnp.einsum("cit,ric->crt", met.shares, of_rest.lm)
+    items = jnp.einsum("qtj,rqj->jtr", met.between, of_rest.item)
+    items = jax.ops.segment_sum(items, setting.column, len(met.shares))
+    moved = lms[0] if len(lms) == 1 else lms[setting.column]
+    form = jnp.einsum("oqj,qtj->jot", item, met.between)
+    of_item = jnp.einsum("oqj,qpj,rpj->jor", item, sums.of_item, of_rest.item)
+    of_item += jnp.einsum("jot,rt->jor" if len(lms) == 1 else "jot,jrt->jor", form, moved)
+    of_lm = jnp.einsum("oic,ic,ric->ior", lm, sums.of_lm, of_rest.lm)
+    of_lm += jnp.einsum("oic,cit,ctr->ior", lm, met.shares, items)
+    own = jnp.einsum("ric,ic,sic->rs", of_rest.lm, sums.of_lm, of_rest.lm)
+    own += jnp.einsum("rqj,qpj,spj->rs", of_rest.item, sums.of_item, of_rest.item)
+    mixed = jnp.einsum("crt,cts->rs", lms, items)
+    return Shared(
+        item=of_item + jnp.moveaxis(_at(means.rows, places.item), 0, -1),
+        lm=of_lm + jnp.moveaxis(_at(means.rows, places.lm), 0, -1),
+        own=means.rows[:, places.rest] + own + mixed + mixed.T,
+        uneven=means.uneven,
     )
