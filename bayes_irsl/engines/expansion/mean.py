@@ -24,7 +24,7 @@ from bayes_irsl.engines.expansion import arrow
 from bayes_irsl.engines.expansion.arrow import Arrow, Levels, Shared
 from bayes_irsl.engines.expansion.grid import basis
 from bayes_irsl.engines.expansion.posterior import Places, Posterior, without_cells
-from bayes_irsl.engines.expansion.sweep import Response, Sums, exposures, sweep
+from bayes_irsl.engines.expansion.sweep import Information, Response, exposures, information, sweep
 from bayes_irsl.engines.expansion.table import Table, lay_out
 from irsl_models import Design, Model
 from irsl_models.affine import Affine
@@ -39,10 +39,10 @@ _ROUGH_STEPS, _FIRST_OF_LMS, _LARGEST_ROUGH = len(_OF_LMS), _OF_LMS.index(True),
 # Done when the last step was this short, in standard deviations: in the mean, and for what several share.
 _CLOSE, _REST_CLOSE = 0.02, 0.05
 _MOST_STEPS = 60
-# Farther off, steps are cut: to this length in every parameter, and until they are not uphill.
-_NEAR, _LARGEST_STEP, _SHORTEST = 0.3, 1.5, 1e-3
-# A step is held to be good if the next one is shorter than this share of it.
-_SHRINKING = 0.7
+# Steps are cut to this length in every parameter, shorter in what several share; and to this share at most.
+_LARGEST_STEP, _LARGEST_REST_STEP, _LEAST_SHARE = 1.0, 0.5, 0.1
+# ... and not taken if the next one would be longer by more than this, unless it was short.
+_LARGEST_GAIN = 1.2
 # The middle of the prior may be a point of symmetry, where a derivative is zero that is not so elsewhere.
 _ASIDE = 0.05
 # Parameters that are drawn in all, and pairs of opposite draws over which the prior is averaged.
@@ -97,21 +97,6 @@ class Setting(NamedTuple):
     noise: Array
 
 
-class Spread(NamedTuple):
-    """How far the posterior of each level reaches given all else, as it was seen from the point before.
-
-    Parameters
-    ----------
-    lm : Float[Array, "lm column"]
-        Standard deviations of abilities.
-    item : Float[Array, "step parameter"]
-        Steps to points whose mean stands for the posterior of each item, of all items at once.
-    """
-
-    lm: Array
-    item: Array
-
-
 class Look(NamedTuple):
     """The posterior around a point.
 
@@ -121,8 +106,8 @@ class Look(NamedTuple):
         The point.
     arrow : Arrow
         Factors of the precision.
-    spread : Spread
-        How far it reaches, half of what was thought before.
+    spread : Float[Array, "lm column"]
+        Standard deviations of abilities, given all else.
     slope : Float[Array, " parameter"]
         Mean slope of the negative log density.
     step : Float[Array, " parameter"]
@@ -135,7 +120,7 @@ class Look(NamedTuple):
 
     u: Array
     arrow: Arrow
-    spread: Spread
+    spread: Array
     slope: Array
     step: Array
     energy: Array
@@ -219,29 +204,20 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
                 break
             size = larger
         u = ahead.u
-    look = partial(_look, form, size, setting)
-    now, share = look(u, _nowhere(form, setting, u)), 1.0
+    largest = jnp.full(u.size, _LARGEST_STEP).at[setting.places.rest].set(_LARGEST_REST_STEP)
+    now, share = _look(form, size, setting, u, jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])), 1.0
     for number in range(_ROUGH_STEPS, _MOST_STEPS):
         watch(number)
-        before, now = now, _ahead(look, now, share)
+        step = share * jnp.clip(now.step, -largest, largest)
+        ahead = _look(form, size, setting, now.u + step, now.spread)
+        # A mean and a spread that answer to one another go to and fro where they overshoot.
+        gain = float(ahead.length / now.length)
+        is_bad = not gain < _LARGEST_GAIN and share > _LEAST_SHARE
+        share = min(1.0, 2.0 * share) if gain < 1.0 - 0.2 * share else max(0.5 * share, _LEAST_SHARE)
+        now = now if is_bad else ahead
         if now.length < _CLOSE and now.rest_length < _REST_CLOSE:
             break
-        # A mean and a spread that answer to one another go to and fro where they overshoot.
-        share = min(1.0, 1.5 * share) if now.length < _SHRINKING * before.length else max(0.5 * share, _SHORTEST)
     return Found(now.u + now.step, now.arrow, setting, settled=number < _MOST_STEPS - 1)
-
-
-def _ahead(look: Callable[[Array, Spread], Look], now: Look, share: float) -> Look:
-    """Take a step: near the mean as it is, elsewhere cut until it is not uphill."""
-    if now.length < _NEAR:
-        return look(now.u + share * now.step, now.spread)
-    here = look(now.u, now.spread)
-    while share > _SHORTEST:
-        there = look(here.u + share * jnp.clip(here.step, -_LARGEST_STEP, _LARGEST_STEP), now.spread)
-        if there.energy <= here.energy:
-            return there
-        share /= 4.0
-    return here
 
 
 class Rough(NamedTuple):
@@ -259,6 +235,7 @@ def _roughly(form: Form, size: int, setting: Setting, u: Array, number: Array) -
     ability, quantities = parts(u)
     grid = basis(ability, jnp.zeros_like(ability), size)
     sums = sweep(form.response, setting.table, grid, quantities[None])
+    known = information(form.response, setting.table, grid, quantities)
 
     def level(u: Array) -> Array:
         placed = parts(u)
@@ -269,7 +246,7 @@ def _roughly(form: Form, size: int, setting: Setting, u: Array, number: Array) -
     directions = _directions(places, u.size)[0]
     acts = Acts(*jax.lax.map(lambda direction: jax.jvp(parts, (u,), (direction,))[1], directions))
     rows = jax.lax.map(lambda direction: jax.jvp(bend, (u,), (direction,))[1], directions)
-    blocks = _blocks(places, sums, acts, rows)
+    blocks = _blocks(places, known, acts, rows)
     steps = []
     for block, at in zip(blocks, (places.item, places.lm), strict=True):
         axes = arrow.axes_of(block)
@@ -311,32 +288,28 @@ def _begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
 _exposures = jax.jit(exposures, static_argnums=(0, 2), compiler_options=SAFE)
 
 
-def _nowhere(form: Form, setting: Setting, u: Array) -> Spread:
-    ability = form.posterior.parts(setting.bare, u)[0]
-    steps = jnp.zeros((2 * setting.places.item.shape[1], u.size))
-    return Spread(jnp.zeros_like(ability), steps)
-
-
 @partial(jax.jit, static_argnums=(0, 1), compiler_options=SAFE)
-def _look(form: Form, size: int, setting: Setting, u: Array, spread: Spread) -> Look:
-    """Expand the posterior around a point."""
+def _look(form: Form, size: int, setting: Setting, u: Array, spread: Array) -> Look:
+    """Expand the posterior around a point; the spread need not be exact."""
     posterior, places = form.posterior, setting.places
-    parts = partial(posterior.parts, setting.bare)
-    grid = basis(parts(u)[0], spread.lm, size)
-
-    def stepped(u: Array) -> Array:
-        items: Array = jax.vmap(lambda step: parts(u + step)[1])(spread.item)
-        return items
-
-    sums = sweep(form.response, setting.table, grid, stepped(u))
+    parts, prior = partial(posterior.parts, setting.bare), partial(posterior.prior, setting.bare)
+    ability, quantities = parts(u)
     of_levels, of_rest = _directions(places, u.size)
-    prior = partial(posterior.prior, setting.bare)
-    bends = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u,), (direction,))[1], of_levels)
     acts = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_levels))
-    own_item, own_lm = _blocks(places, sums, acts, bends)
-    met = _met(setting, sums, grid.mean)
+    grid = basis(ability, spread, size)
+    known = information(form.response, setting.table, grid, quantities)
+    bends = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u,), (direction,))[1], of_levels)
+    own_item, own_lm = _blocks(places, known, acts, bends)
+    met = _met(setting, known, grid.mean)
     levels = Levels(own_item, own_lm, *_forms(places, met, acts), setting.column)
     factors = arrow.factor_levels(levels, places)
+    reach, steps = _spread(places, factors, acts, u.size)
+
+    def stepped(u: Array) -> Array:
+        items: Array = jax.vmap(lambda step: parts(u + step)[1])(steps)
+        return items
+
+    sums = sweep(form.response, setting.table, basis(ability, reach, size), stepped(u))
     means = _prior_means(prior, places, u, jax.lax.map(partial(arrow.drawn, factors, places), setting.noise), of_rest)
 
     def level(u: Array) -> Array:
@@ -345,13 +318,13 @@ def _look(form: Form, size: int, setting: Setting, u: Array, spread: Spread) -> 
 
     slope = means.slope - jax.grad(level)(u)
     acts_of_rest = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_rest))
-    factors = arrow.factor_shared(factors, _shared(setting, sums, met, acts, acts_of_rest, means), places)
+    factors = arrow.factor_shared(factors, _shared(setting, known, met, acts, acts_of_rest, means), places)
     step = -arrow.solved(factors, places, slope)
     rest_sd = jnp.linalg.norm(factors.rest_root, axis=1)
     return Look(
         u=u,
         arrow=factors,
-        spread=_blended(spread, _spread(setting, factors, acts, u.size)),
+        spread=reach,
         slope=slope,
         step=step,
         energy=means.level - sums.value,
@@ -367,19 +340,16 @@ def _directions(places: Places, size: int) -> tuple[Float[Array, "kind parameter
     return jnp.concatenate(kinds), jnp.zeros((count, size)).at[jnp.arange(count), places.rest].set(1.0)
 
 
-def _blended(before: Spread, after: Spread) -> Spread:
-    """Go half the way: a mean and a spread that answer to one another might go to and fro without end."""
-    share = jnp.where((before.lm > 0).any(), 0.5, 1.0)
-    return Spread(*(old + share * (new - old) for old, new in zip(before, after, strict=True)))
+def _spread(places: Places, factors: Arrow, acts: Acts, size: int) -> tuple[Array, Array]:
+    """Standard deviations of abilities; and steps to points whose mean stands for the posterior of each item, of all.
 
-
-def _spread(setting: Setting, factors: Arrow, acts: Acts, size: int) -> Spread:
-    places = setting.places
+    Each given all else.
+    """
     width = places.item.shape[1]
     reach = jnp.sqrt(jnp.square(jnp.einsum("oic,ioa->aic", acts.lm[width:], factors.lm_axes)).sum(0))
     axes = width**0.5 * jnp.moveaxis(factors.item_axes, -1, 0)
     steps = jax.vmap(lambda step: jnp.zeros(size).at[places.item].set(step, mode="drop"))(axes)
-    return Spread(reach, jnp.concatenate([steps, -steps]))
+    return reach, jnp.concatenate([steps, -steps])
 
 
 class PriorMeans(NamedTuple):
@@ -435,8 +405,8 @@ class Met(NamedTuple):
     shares: Array
 
 
-def _met(setting: Setting, sums: Sums, mean: Array) -> Met:
-    return Met(sums.between * setting.item_share, setting.lm_share[..., None] * mean)
+def _met(setting: Setting, known: Information, mean: Array) -> Met:
+    return Met(known.between * setting.item_share, setting.lm_share[..., None] * mean)
 
 
 def _forms(places: Places, met: Met, acts: Acts) -> tuple[Array, Array]:
@@ -445,7 +415,7 @@ def _forms(places: Places, met: Met, acts: Acts) -> tuple[Array, Array]:
     return forms, jnp.einsum("oic,cit->ciot", acts.lm[width:], met.shares)
 
 
-def _blocks(places: Places, sums: Sums, acts: Acts, rows: Array) -> tuple[Array, Array]:
+def _blocks(places: Places, known: Information, acts: Acts, rows: Array) -> tuple[Array, Array]:
     """Precision of each item and of each LM, given all else."""
     n_item, n_lm = places.item.shape[1], places.lm.shape[1]
     end = rows.shape[1]
@@ -457,8 +427,8 @@ def _blocks(places: Places, sums: Sums, acts: Acts, rows: Array) -> tuple[Array,
 
     item, by_lm = acts.item[:n_item], acts.lm[n_item : n_item + n_lm]
     return (
-        own(rows[:n_item], places.item) + jnp.einsum("oqj,qpj,npj->jon", item, sums.of_item, item),
-        own(rows[n_item : n_item + n_lm], places.lm) + jnp.einsum("oic,ic,nic->ion", by_lm, sums.of_lm, by_lm),
+        own(rows[:n_item], places.item) + jnp.einsum("oqj,qpj,npj->jon", item, known.item, item),
+        own(rows[n_item : n_item + n_lm], places.lm) + jnp.einsum("oic,ic,nic->ion", by_lm, known.lm, by_lm),
     )
 
 
@@ -466,7 +436,7 @@ def _at(rows: Array, positions: Array) -> Array:
     return jnp.take(rows, positions, axis=1, mode="fill", fill_value=0.0)
 
 
-def _shared(setting: Setting, sums: Sums, met: Met, acts: Acts, of_rest: Acts, means: PriorMeans) -> Shared:
+def _shared(setting: Setting, known: Information, met: Met, acts: Acts, of_rest: Acts, means: PriorMeans) -> Shared:
     """Curvature of the prior and information of the responses that belong to what several share."""
     places = setting.places
     width = places.item.shape[1]
@@ -477,12 +447,12 @@ def _shared(setting: Setting, sums: Sums, met: Met, acts: Acts, of_rest: Acts, m
     items = jax.ops.segment_sum(items, setting.column, len(met.shares))
     moved = lms[0] if len(lms) == 1 else lms[setting.column]
     form = jnp.einsum("oqj,qtj->jot", item, met.between)
-    of_item = jnp.einsum("oqj,qpj,rpj->jor", item, sums.of_item, of_rest.item)
+    of_item = jnp.einsum("oqj,qpj,rpj->jor", item, known.item, of_rest.item)
     of_item += jnp.einsum("jot,rt->jor" if len(lms) == 1 else "jot,jrt->jor", form, moved)
-    of_lm = jnp.einsum("oic,ic,ric->ior", lm, sums.of_lm, of_rest.lm)
+    of_lm = jnp.einsum("oic,ic,ric->ior", lm, known.lm, of_rest.lm)
     of_lm += jnp.einsum("oic,cit,ctr->ior", lm, met.shares, items)
-    own = jnp.einsum("ric,ic,sic->rs", of_rest.lm, sums.of_lm, of_rest.lm)
-    own += jnp.einsum("rqj,qpj,spj->rs", of_rest.item, sums.of_item, of_rest.item)
+    own = jnp.einsum("ric,ic,sic->rs", of_rest.lm, known.lm, of_rest.lm)
+    own += jnp.einsum("rqj,qpj,spj->rs", of_rest.item, known.item, of_rest.item)
     mixed = jnp.einsum("crt,cts->rs", lms, items)
     return Shared(
         item=of_item + jnp.moveaxis(_at(means.rows, places.item), 0, -1),

@@ -81,7 +81,7 @@ class Response:
 
 
 class Sums(NamedTuple):
-    """Log density of all responses in the mean over LMs and items, its slopes, and the information.
+    """Log density of all responses in the mean over LMs and items, and its slopes.
 
     Parameters
     ----------
@@ -91,19 +91,28 @@ class Sums(NamedTuple):
         Slopes in abilities.
     by_item : Float[Array, "step quantity item"]
         Slopes in what items have, at each step.
-    of_lm : Float[Array, "lm column"]
-        Information about abilities.
-    of_item : Float[Array, "quantity quantity item"]
-        Information about what items have.
-    between : Float[Array, "quantity node item"]
-        Information that one response has of both, at the nodes.
     """
 
     value: Array
     by_lm: Array
     by_item: Array
-    of_lm: Array
-    of_item: Array
+
+
+class Information(NamedTuple):
+    """Fisher information of all responses.
+
+    Parameters
+    ----------
+    lm : Float[Array, "lm column"]
+        About abilities.
+    item : Float[Array, "quantity quantity item"]
+        About what items have.
+    between : Float[Array, "quantity node item"]
+        What one response has about both, at the nodes.
+    """
+
+    lm: Array
+    item: Array
     between: Array
 
 
@@ -122,14 +131,11 @@ def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "s
         What items have, at points over which the mean is taken.
     """
     affine, kind, wide = response.affine, table.kind, steps.dtype
-    nodes, mean = basis.nodes.astype(kind)[:, None], basis.mean.astype(kind)
-    by_row = mean if table.lm is None else mean[:, table.lm]
-    n_columns, n_rows, n_nodes = by_row.shape
+    nodes, by_row = basis.nodes.astype(kind)[:, None], _by_row(table, basis)
     given = {name: table.data[name] for name in affine.data}
     n_graded = len(jax.eval_shape(lambda data: affine.columns(**data), given)) - affine.flat
-    is_even = table.exposed(affine)
 
-    def look(carry: Any, number: Array) -> tuple[Any, Any]:
+    def look(carry: tuple[Array, Array, Array], number: Array) -> tuple[tuple[Array, Array, Array], Array]:
         column, items, real = table.column[number], table.items[number], table.real[number].astype(kind)
         here, placed = by_row[column], steps[:, :, items].astype(kind)
         exposure, columns = table.chunk(affine, number)
@@ -145,34 +151,61 @@ def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "s
             return total.mean(), tuple(weight.mean(0) for weight in graded)
 
         (value, weights), by_item = jax.value_and_grad(level, has_aux=True)(placed)
-        known = response.information(nodes, placed.mean(0)) * real
-        of_item = (known[1:, 1:] * count).sum(2)
+        totals, own, value_before = carry
         if exposure is None:
-            # The same for all LMs: as a row of its own, which every LM reads.
-            lately, own = jnp.zeros((n_rows, n_nodes), kind), ((weights[0] * real).sum(1), known[0, 0].sum(1))
+            # The same for all LMs: kept as a row of its own, which every LM reads.
+            own = own.at[column].add((weights[0] * real).sum(1).astype(wide))
+            lately = jnp.zeros(totals.shape[1:], kind)
         else:
-            lately, own = _product(exposure, weights[0].T), (jnp.zeros(n_nodes, kind),) * 2
+            lately = _product(exposure, weights[0].T)
         for numbers, weight in zip(columns[:n_graded], weights[1:], strict=True):
             lately += _product(numbers, weight.T)
-        totals, own_totals, informed, value_before = carry
-        totals = totals.at[column].add(lately.astype(wide))
-        own_totals = jax.tree.map(lambda total, new: total.at[column].add(new.astype(wide)), own_totals, own)
-        if exposure is not None:
-            informed = informed.at[column].add(_product(exposure, known[0, 0].T).astype(wide))
-        return (totals, own_totals, informed, value_before + value.astype(wide)), (by_item, of_item, known[0, 1:])
+        return (totals.at[column].add(lately.astype(wide)), own, value_before + value.astype(wide)), by_item
 
-    empty = jnp.zeros((n_columns, n_rows, n_nodes), wide)
-    own = (jnp.zeros((n_columns, n_nodes), wide),) * 2
-    start = empty, own, empty[:, : 0 if is_even else n_rows], jnp.zeros((), wide)
-    (totals, (own_level, own_known), informed, value), found = jax.lax.scan(look, start, jnp.arange(len(table.column)))
-    if table.lm is not None:
-        totals, informed = (_by_lm(table, part) for part in (totals, informed))
-    totals += own_level[:, None]
-    of_lm = jnp.einsum("cit,ct->ic", basis.mean, own_known)
-    if not is_even:
-        of_lm += jnp.einsum("cit,cit->ic", basis.mean, informed)
-    by_item, of_item, between = (_placed(table, part.astype(wide)) for part in found)
-    return Sums(value, jnp.einsum("cit,cit->ic", basis.slope, totals), by_item, of_lm, of_item, between)
+    start = jnp.zeros(by_row.shape, wide), jnp.zeros((len(by_row), len(nodes)), wide), jnp.zeros((), wide)
+    (totals, own, value), by_item = jax.lax.scan(look, start, jnp.arange(len(table.column)))
+    totals = _by_lm(table, totals) + own[:, None]
+    by_lm = jnp.einsum("cit,cit->ic", basis.slope, totals)
+    return Sums(value, by_lm, _placed(table, by_item.astype(wide)))
+
+
+def information(response: Response, table: Table, basis: Basis, quantities: Float[Array, "quantity item"]) -> Information:
+    """Fisher information of all responses: what they are does not matter, only which there are.
+
+    Parameters
+    ----------
+    response, table, basis : Response, Table, Basis
+        As in `sweep`.
+    quantities : Float[Array, "quantity item"]
+        What items have.
+    """
+    kind, wide = table.kind, quantities.dtype
+    nodes, by_row = basis.nodes.astype(kind)[:, None], _by_row(table, basis)
+    is_even = table.exposed(response.affine)
+
+    def look(carry: Array, number: Array) -> tuple[Array, tuple[Array, Array]]:
+        column, real = table.column[number], table.real[number].astype(kind)
+        known = response.information(nodes, quantities[:, table.items[number]].astype(kind)) * real
+        here = by_row[column]
+        if is_even:
+            count, own = here.sum(0)[:, None], known[0, 0].sum(1)
+        else:
+            exposure, _ = table.chunk(response.affine, number)
+            count, own = _product(here.T, exposure), _product(exposure, known[0, 0].T)
+        return carry.at[column].add(own.astype(wide)), ((known[1:, 1:] * count).sum(2), known[0, 1:])
+
+    start = jnp.zeros((len(by_row), len(nodes)) if is_even else by_row.shape, wide)
+    totals, (of_item, between) = jax.lax.scan(look, start, jnp.arange(len(table.column)))
+    if is_even:
+        of_lm = jnp.einsum("cit,ct->ic", basis.mean, totals)
+    else:
+        of_lm = jnp.einsum("cit,cit->ic", basis.mean, _by_lm(table, totals))
+    return Information(of_lm, _placed(table, of_item.astype(wide)), _placed(table, between.astype(wide)))
+
+
+def _by_row(table: Table, basis: Basis) -> Float[Array, "column row node"]:
+    mean = basis.mean.astype(table.kind)
+    return mean if table.lm is None else mean[:, table.lm]
 
 
 def exposures(response: Response, table: Table, n_columns: int) -> tuple[Array, Array]:
@@ -198,6 +231,9 @@ def _placed(table: Table, parts: Float[Array, "chunk *any item"]) -> Float[Array
 
 
 def _by_lm(table: Table, parts: Float[Array, "column row node"]) -> Float[Array, "column lm node"]:
+    """Add up the rows of each LM."""
+    if table.lm is None:
+        return parts
     return jnp.zeros((len(parts), table.n_lms, parts.shape[-1])).at[:, table.lm].add(parts)
 
 
