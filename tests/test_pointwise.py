@@ -104,12 +104,10 @@ def test_arviz_takes_it(fit: bi.Fit) -> None:
     assert 20 < lpd.sum() - loo.elpd < 90
     assert loo.p == pytest.approx(lpd.sum() - loo.elpd, rel=1e-6)
     assert table.index.tolist() == ["good", "worse"]
-    apart = table["elpd"].iloc[0] - table["elpd"].iloc[1]
-    np.testing.assert_allclose(apart, 0.1 * loo.n_data_points, rtol=1e-6)
+    np.testing.assert_allclose(loo.elpd - az.loo(worse(tree)).elpd, 0.1 * loo.n_data_points, rtol=1e-6)
 
 
 def worse(tree: xr.DataTree) -> xr.DataTree:
     """The same, with every density a tenth of a nat lower."""
-    flat = tree.copy()
-    flat["log_likelihood"] = xr.DataTree(tree["log_likelihood"].to_dataset() - 0.1)
-    return flat
+    parts = {name: part.to_dataset() for name, part in tree.children.items()}
+    return xr.DataTree.from_dict({**parts, "log_likelihood": parts["log_likelihood"] - 0.1})

@@ -13,11 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import AxisType, PartitionSpec
 from numpyro.infer.util import potential_energy
 
 import bayes_irsl as bi
 from bayes_irsl import encoding
 from bayes_irsl.sharding import in_blocks, mesh_of_items, spread
+from bayes_irsl.studies import kernel
 from irsl_models import Design
 
 N_LMS, N_ITEMS = 5, 7
@@ -89,6 +91,25 @@ def test_curvature_of_items_on_two_devices() -> None:
             found = turned(spread(whole, mesh))
     for name in expected:
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (2, 1)])
+def test_chains_and_items_may_share_a_mesh(shape: tuple[int, int]) -> None:
+    """As in HMC: chains by devices, together on each, and the items of each chain by devices again."""
+    with jax.enable_x64(True):
+        design, at = kernel.table(6, 8)
+        many = jax.tree.map(lambda values: jnp.stack([values, 0.9 * values]), at)
+
+        def chains(design: Design, many: Any) -> Any:
+            return jax.vmap(jax.value_and_grad(kernel.ours, 1), (None, 0))(design, many)
+
+        expected = jax.jit(chains)(design, many)
+        with jax.set_mesh(jax.make_mesh(shape, ("chain", "item"), axis_types=(AxisType.Auto, AxisType.Auto))):
+            one, own = PartitionSpec(), PartitionSpec("chain")  # type: ignore[no-untyped-call]
+            by_device = jax.shard_map(chains, in_specs=(one, own), out_specs=own, axis_names={"chain"}, check_vma=False)
+            found = jax.jit(by_device)(in_blocks(design, 2), many)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
 
 
 def test_devices_hold_their_own_items_alone_and_send_sums() -> None:
