@@ -24,11 +24,14 @@ class Near:
     """Some draws near given values, for what is true of any draws."""
 
     sites: Any
+    draws: int = 30
     name: str = "near"
 
     def run(self, model: Any, design: Any, seed: int, running: Any = None) -> Draws:
         rng = np.random.default_rng(seed)
-        moved = {name: at * np.exp(0.02 * rng.normal(size=(2, 30, *at.shape))) for name, at in self.sites.items()}
+        moved = {
+            name: at * np.exp(0.02 * rng.normal(size=(2, self.draws, *at.shape))) for name, at in self.sites.items()
+        }
         return Draws(moved, {})
 
 
