@@ -11,6 +11,7 @@ from bayes_irsl.engines.svi import SVI
 from bayes_irsl.errors import InputError
 from bayes_irsl.fitting import Fit, fit
 from bayes_irsl.forecasting import forecast, predict
+from bayes_irsl.pointwise import log_likelihood
 from bayes_irsl.responses import Responses
 from bayes_irsl.simulation import simulate
 from bayes_irsl.storage import load, save
@@ -35,6 +36,7 @@ __all__ = [
     "forecast",
     "likelihoods",
     "load",
+    "log_likelihood",
     "milestones",
     "plots",
     "predict",

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayes_irsl import encoding, prediction, seeds
-from bayes_irsl.designs import unseen
+from bayes_irsl import encoding, seeds
 from bayes_irsl.door.newcomers import name_faults
 from bayes_irsl.door.sources import Table
+from bayes_irsl.drawing import Cells
 from bayes_irsl.errors import Fault, InputError
-from bayes_irsl.fitting import Fit, double_precision
+from bayes_irsl.fitting import Fit
 from bayes_irsl.numerals import Numerals, is_number_typed, plain_text
 from bayes_irsl.scaling_values import UNITS
 from bayes_irsl.wording import counted, listed
@@ -59,6 +59,8 @@ def forecast(
         model; ``score`` is what one evaluation will report, its noise included. Along cell: benchmark, x, and
         ``extrapolation``, the distance beyond the calibration data in units of x (decades, years, ...).
         ``attrs["notes"]`` says in words what lies beyond the data: values of x, and groups the fit does not know.
+        Arrays of more than half a gigabyte lie in a temporary file, which goes when they go; its folder is that of the
+        environment variable ``TMPDIR``. `summarise` reads them a part at a time.
 
     Raises
     ------
@@ -74,6 +76,18 @@ def forecast(
     >>> draws["score"].sizes["cell"], float(draws["extrapolation"][0])
     (6, 0.5)
     """
+    return new_cells(fit, lms, items=items, trials=trials, seed=seed).draws()
+
+
+def new_cells(
+    fit: Fit,
+    lms: pd.DataFrame,
+    *,
+    items: Sequence[str] | None = None,
+    trials: int | None = None,
+    seed: int = 0,
+) -> Cells:
+    """Check what a forecast is asked for, and leave it to the caller how it is drawn; parameters as in `forecast`."""
     _check(fit, lms, trials)
     seed = seeds.checked(seed)
     wanted = _items(fit, items)
@@ -85,8 +99,8 @@ def forecast(
         count=len(lms),
     )
     cells = pd.DataFrame({"lm": np.repeat(names, len(wanted)), "item": np.tile(wanted, len(names))})
-    drawn = _draw(fit, cells, trials, seed, newcomers, lms)
-    return drawn.assign_attrs(notes=[*_far_out(fit, lms), *_unknown_groups(fit, lms, newcomers)])
+    notes = (*_far_out(fit, lms), *_unknown_groups(fit, lms, newcomers))
+    return Cells(fit, _with_trials(fit, cells, trials), lms, newcomers, seed, notes)
 
 
 def predict(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None = None, seed: int = 0) -> xr.Dataset:
@@ -104,7 +118,7 @@ def predict(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None =
     Returns
     -------
     xarray.Dataset
-        As from `forecast`.
+        As from `forecast`, without notes.
 
     Raises
     ------
@@ -120,6 +134,11 @@ def predict(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None =
     >>> bi.predict(fit)["score"].sizes["cell"] + len(truth.responses.cells)
     48
     """
+    return known_cells(fit, cells, trials=trials, seed=seed).draws()
+
+
+def known_cells(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None = None, seed: int = 0) -> Cells:
+    """Check what a prediction is asked for, and leave it to the caller how it is drawn; parameters as in `predict`."""
     table = fit.responses
     seed = seeds.checked(seed)
     faults = _trials_fault(trials)
@@ -153,40 +172,16 @@ def predict(fit: Fit, cells: pd.DataFrame | None = None, *, trials: int | None =
     ]
     if faults:
         raise InputError(*faults)
-    return _draw(fit, cells[["lm", "item"]].reset_index(drop=True), trials, seed, None, table.lms)
+    cells = _with_trials(fit, cells[["lm", "item"]].reset_index(drop=True), trials)
+    return Cells(fit, cells, table.lms, None, seed)
 
 
-def _draw(
-    fit: Fit,
-    cells: pd.DataFrame,
-    trials: int | None,
-    seed: int,
-    newcomers: encoding.Newcomers | None,
-    lms: pd.DataFrame,
-) -> xr.Dataset:
-    """Draw cells, counts turned into shares, and say where they lie."""
-    if "trials" in fit.responses.cells:
-        usual = fit.responses.cells.groupby("item")["trials"].median().round().astype(int)
-        cells = cells.assign(trials=cells["item"].map(usual) if trials is None else trials)
-    with double_precision():
-        names = lms["lm"].tolist() if newcomers else []
-        design = unseen(fit.population, cells, newcomers, names)
-        drawn = prediction.evaluate(fit.model, design, fit.sites, ("score", "successes", "expected"), seed)
-    total = cells["trials"].to_numpy() if "successes" in drawn and "trials" in cells else 1.0
-    score = drawn["successes" if "successes" in drawn else "score"] / total
-    dims = ("chain", "draw", "cell")
-    where: dict[str, tuple[str, np.ndarray]] = {
-        "benchmark": ("cell", fit.responses.items.set_index("item")["benchmark"][cells["item"]].to_numpy()),
-        "extrapolation": ("cell", np.zeros(len(cells))),
-    }
-    if fit.axis is not None:
-        row = pd.Index(lms["lm"]).get_indexer(cells["lm"])
-        where[fit.axis.name] = ("cell", lms[fit.axis.name].to_numpy()[row])
-        where["extrapolation"] = ("cell", fit.axis.extrapolation(lms[fit.axis.name])[row])
-    return xr.Dataset(
-        {"score": (dims, score), "expected": (dims, drawn["expected"] / total)},
-        coords={"lm": ("cell", cells["lm"].to_numpy()), "item": ("cell", cells["item"].to_numpy()), **where},
-    ).set_index(cell=["lm", "item"])
+def _with_trials(fit: Fit, cells: pd.DataFrame, trials: int | None) -> pd.DataFrame:
+    """Give cells the trials that likelihoods of counts need."""
+    if "trials" not in fit.responses.cells:
+        return cells
+    usual = fit.responses.cells.groupby("item")["trials"].median().round().astype(int)
+    return cells.assign(trials=cells["item"].map(usual) if trials is None else trials)
 
 
 def _check(fit: Fit, lms: pd.DataFrame, trials: int | None) -> None:

@@ -109,6 +109,7 @@ def fit(
         lambda: check_folder(checkpoint, resume=resume),
     )
 
+    from bayes_irsl.devices import advice, this_machine
     from bayes_irsl.fitting import fit as fit_model
     from bayes_irsl.storage import save
 
@@ -120,6 +121,8 @@ def fit(
     )
     if resume and not goes_on:
         tell(f"nothing to resume: no unfinished run lies in {checkpoint}, so the fit begins anew")
+    for note in advice(this_machine(), len(table.cells)):
+        tell(f"note: {note}")
     with telling_how_to_go_on(checkpoint):
         found = fit_model(
             model,

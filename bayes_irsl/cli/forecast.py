@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from bayes_irsl.cli.new_lms import new_lms
-from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, speaking_of, write_tables
+from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, speaking_of, write_summary
 from bayes_irsl.cli.tables import IN_OUR_FORM, Writing
 from bayes_irsl.cli.words import Probability, Seed, Words
 from bayes_irsl.errors import gathered
@@ -68,16 +68,14 @@ def forecast(
         targets.append(lambda: check_target(draws_out, TABLE_ENDINGS, [*inputs, out], "draws-out", overwrite=overwrite))
     gathered(*targets)
 
-    from bayes_irsl import forecasting, summaries
+    from bayes_irsl import forecasting
     from bayes_irsl.storage import load
 
     found = load(fit)
     with speaking_of(fit):
-        drawn = forecasting.forecast(found, new_lms(found, at, lms, writing.options()), seed=seed)
-        table = summaries.summarise(drawn, by, kind, prob)
-        draws = {draws_out: summaries.draws_table(drawn, by, kind)} if draws_out else {}
-    write_tables({out: table, **draws})
+        cells = forecasting.new_cells(found, new_lms(found, at, lms, writing.options()), seed=seed)
+        table = write_summary(cells.parts(by, kind), kind, prob, out, draws_out)
     show(table)
-    for note in drawn.attrs["notes"]:
+    for note in cells.notes:
         say(f"- {note}")
-    say(f"saved: {' and '.join(map(str, [out, *draws]))}")
+    say(f"saved: {' and '.join(map(str, [out, *([draws_out] if draws_out else [])]))}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,8 @@ from bayes_irsl.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayes_irsl.summaries import Kind, Rows
 
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson")
 FIT_ENDINGS = (".nc",)
@@ -68,23 +70,61 @@ def check_target(
         raise fault("the file is there already", "Give it another name, or --overwrite to replace it")
 
 
-def write_tables(tables: Mapping[Path, pd.DataFrame]) -> None:
-    """Write tables as CSV, TSV, Parquet or JSON Lines, by their endings; none appears before all are whole."""
+@contextmanager
+def growing(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Give a function that puts a table behind those it was given before; the file appears when it is whole."""
+    with replacing(path) as unfinished:
+        ending = path.suffix.lower()
+        if ending not in (".parquet", ".pq"):
+            yield partial(_append, unfinished, ending)
+            return
+        with ExitStack() as opened:
+            yield _Parquet(unfinished, opened)
+
+
+class _Parquet:
+    """A Parquet file that is opened with the columns of its first table."""
+
+    def __init__(self, path: Path, opened: ExitStack) -> None:
+        self._path, self._opened = path, opened
+        self._writer: Any = None
+
+    def __call__(self, table: pd.DataFrame) -> None:
+        from pyarrow import Table
+        from pyarrow.parquet import ParquetWriter
+
+        rows = Table.from_pandas(table, preserve_index=False)
+        if self._writer is None:
+            self._writer = self._opened.enter_context(ParquetWriter(self._path, rows.schema))
+        self._writer.write_table(rows)
+
+
+def _append(path: Path, ending: str, table: pd.DataFrame) -> None:
+    is_first = not path.exists()
+    if ending in (".jsonl", ".ndjson"):
+        table.to_json(path, orient="records", lines=True, double_precision=15, mode="w" if is_first else "a")
+    else:
+        separator = "\t" if ending == ".tsv" else ","
+        table.to_csv(path, index=False, sep=separator, header=is_first, mode="w" if is_first else "a")
+
+
+def write_summary(
+    parts: Iterable[Rows], kind: Kind, prob: float, out: Path, draws_out: Path | None = None
+) -> pd.DataFrame:
+    """Summarise draws part by part, and write the summary and, where they are wanted, the draws."""
+    import pandas as pd
+
+    summaries = []
     with ExitStack() as unfinished:
-        for path, table in tables.items():
-            _write(table, path.suffix.lower(), unfinished.enter_context(replacing(path)))
-
-
-def _write(table: pd.DataFrame, ending: str, path: Path) -> None:
-    write: dict[str, Callable[[Path], Any]] = {
-        ".csv": partial(table.to_csv, index=False),
-        ".tsv": partial(table.to_csv, index=False, sep="\t"),
-        ".parquet": partial(table.to_parquet, index=False),
-        ".pq": partial(table.to_parquet, index=False),
-        ".jsonl": partial(table.to_json, orient="records", lines=True, double_precision=15),
-        ".ndjson": partial(table.to_json, orient="records", lines=True, double_precision=15),
-    }
-    write[ending](path)
+        # Both are opened before anything is drawn: what cannot be written is known at once.
+        files = [unfinished.enter_context(growing(path)) for path in (out, *([draws_out] if draws_out else []))]
+        for rows in parts:
+            if draws_out:
+                files[1](rows.long())
+            summaries.append(rows.summary(kind, prob))
+        table = pd.concat(summaries, ignore_index=True)
+        files[0](table)
+    return table
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bayes_irsl.cli.forecast import By, Kind
-from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_tables
+from bayes_irsl.cli.output import TABLE_ENDINGS, check_target, say, show, write_summary
 from bayes_irsl.cli.words import Probability, Seed
 
 EXAMPLE = "Example: bayes-irsl predict fit.nc --by benchmark --out predicted.csv"
@@ -45,9 +45,8 @@ def predict(
 
     from bayes_irsl import forecasting
     from bayes_irsl.storage import load
-    from bayes_irsl.summaries import summarise
 
-    table = summarise(forecasting.predict(load(fit), seed=seed), by, kind, prob)
-    write_tables({out: table})
+    parts = forecasting.known_cells(load(fit), seed=seed).parts(by, kind)
+    table = write_summary(parts, kind, prob, out)
     show(table)
     say(f"saved: {out}")

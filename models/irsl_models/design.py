@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 
@@ -126,6 +128,9 @@ class Design:
         Cells that the table has, in a layout by rows that has more; None where it has all.
     rows : bool
         Whether the cells are laid out row by row, every LM with every item in their order.
+    blocks : int
+        Blocks of neighbouring items, equally many in each, that are laid out by rows one after the other; what the last
+        ones have beyond the last item is not ``present``.
     lms, untrended_lms : Dim
         Numbers of LMs, and of LMs without x.
     n_items, n_benchmarks, n_pools, n_eligible, n_guessing : int
@@ -164,8 +169,31 @@ class Design:
     n_guessing: int = field(metadata={"static": True})
     scaled: bool = field(metadata={"static": True})
     rows: bool = field(metadata={"static": True}, default=False)
+    blocks: int = field(metadata={"static": True}, default=1)
 
     @property
     def observed(self) -> bool:
         """Whether the responses are given, as in a fit, or are to be drawn."""
         return self.score is not None or self.successes is not None
+
+    @property
+    def width(self) -> int:
+        """Items of a block."""
+        return -(-self.n_items // self.blocks)
+
+    def in_blocks(self, values: Array, axis: int = 0) -> Array:
+        """Cut a dimension of items into one of blocks and one of their items; places beyond the last item repeat it."""
+        axis %= values.ndim
+        fill = [(0, 0)] * values.ndim
+        fill[axis] = (0, self.blocks * self.width - self.n_items)
+        shape = (*values.shape[:axis], self.blocks, self.width, *values.shape[axis + 1 :])
+        return jnp.pad(values, fill, mode="edge").reshape(shape)
+
+    def at(self, places: Any) -> Design:
+        """Take some of the cells, each on its own, by where they lie among all of this design."""
+        columns: dict[str, Any] = {name: getattr(self, name) for name in _OF_CELLS}
+        taken: dict[str, Any] = {name: None if column is None else column[places] for name, column in columns.items()}
+        return replace(self, rows=False, blocks=1, present=None, **taken)
+
+
+_OF_CELLS = ("lm", "item", "score", "log_score", "log_rest", "successes", "trials", "log_choose")

@@ -5,6 +5,10 @@ summed a few rows at a time, and the gradient of a block of rows is taken while 
 the size of the table is ever written. Other tables go by blocks of cells; their slopes are written, and summed
 after the last block.
 
+Where a design lays its rows out in blocks of items, and JAX is told of a mesh with an axis ``item``
+(``jax.set_mesh``), every device sums its own blocks. Sums of densities and gradients of abilities then cross from one
+device to another, and nothing else does; without such a mesh the blocks are summed one after the other.
+
 Cells are computed in the type of their responses, sums are taken in the type of the parameters. Where JAX runs in
 double precision, a design with columns in single precision has its cells computed in single precision.
 """
@@ -17,6 +21,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
+from jax.sharding import PartitionSpec
 from jaxtyping import Array, Float
 from numpyro import validation_enabled
 from numpyro.distributions import constraints
@@ -98,11 +103,15 @@ class ItemResponses(dist.Distribution):  # type: ignore[misc]
         if design.rows:
             if design.present is not None:
                 data["present"] = design.present
-            data = {name: column.reshape(-1, design.n_items) for name, column in data.items()}
             columns = jnp.ones((1, design.n_items))
             if n_columns > 1:
                 columns = jax.nn.one_hot(design.benchmark, n_columns).T
+            rows: tuple[int, ...] = (design.lms.known, design.width)
+            if design.blocks > 1:
+                rows, columns = (design.blocks, *rows), jnp.moveaxis(design.in_blocks(columns, -1), 1, 0)
+            data = {name: column.reshape(rows) for name, column in data.items()}
             both = _by_rows(self.law.response)
+            both = both if design.blocks == 1 else _by_blocks(both, design)
             given: tuple[Tree, ...] = (data, columns)
         else:
             column = design.benchmark[design.item] if n_columns > 1 else jnp.zeros_like(design.item)
@@ -183,6 +192,40 @@ def _by_rows(response: Callable[..., dist.Distribution]) -> Callable[..., tuple[
         return total, (by_lm, by_item)
 
     return both
+
+
+def _by_blocks(both: Callable[..., tuple[Array, Tree]], design: Design) -> Callable[..., tuple[Array, Tree]]:
+    """Value and gradient of rows in blocks of items, each block by `both`, on the device that has it."""
+
+    def here(ability: Array, per_item: Tree, given: Tree) -> tuple[Array, Tree]:
+        count = len(jax.tree.leaves(per_item)[0])
+        blocks = [
+            jax.tree.map(lambda values, number=number: values[number], (per_item, given)) for number in range(count)
+        ]
+        totals, slopes = zip(*(both(ability, of_items, *data) for of_items, data in blocks), strict=True)
+        by_lm, by_item = zip(*slopes, strict=True)
+        return sum(totals), (sum(by_lm), jax.tree.map(lambda *parts: jnp.stack(parts), *by_item))
+
+    def everywhere(ability: Array, per_item: Tree, given: Tree) -> tuple[Array, Tree]:
+        total, (by_lm, by_item) = here(ability, per_item, given)
+        total, by_lm = jax.lax.psum((total, by_lm), "item")  # type: ignore[no-untyped-call]
+        return total, (by_lm, by_item)
+
+    def all_blocks(ability: Array, per_item: Tree, *given: Tree) -> tuple[Array, Tree]:
+        run: Callable[..., tuple[Array, Tree]] = here
+        if "item" in jax.sharding.get_abstract_mesh().axis_names:
+            one, own = PartitionSpec(), PartitionSpec("item")  # type: ignore[no-untyped-call]
+            run = jax.shard_map(
+                everywhere,
+                in_specs=(one, own, own),
+                out_specs=(one, (one, own)),
+                axis_names={"item"},
+                check_vma=False,
+            )
+        total, (by_lm, by_item) = run(ability, jax.tree.map(design.in_blocks, per_item), given)
+        return total, (by_lm, jax.tree.map(lambda values: values.reshape(-1)[: design.n_items], by_item))
+
+    return all_blocks
 
 
 def _by_cells(response: Callable[..., dist.Distribution]) -> Callable[..., tuple[Array, Tree]]:

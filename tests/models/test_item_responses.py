@@ -40,11 +40,7 @@ def answered(likelihood: str, cells: np.ndarray) -> Design:
 
 def by_cell(table: Design) -> Design:
     """The same cells, those that are there, on their own."""
-    kept = slice(None) if table.present is None else table.present
-    names = ("lm", "item", "score", "log_score", "log_rest", "successes", "trials", "log_choose")
-    columns: dict[str, Any] = {name: getattr(table, name) for name in names}
-    picked: dict[str, Any] = {name: None if column is None else column[kept] for name, column in columns.items()}
-    return replace(table, rows=False, present=None, **picked)
+    return table.at(slice(None) if table.present is None else np.asarray(table.present))
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
