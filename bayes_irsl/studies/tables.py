@@ -39,9 +39,7 @@ class Simulated(NamedTuple):
     truth: Mapping[str, np.ndarray]
 
 
-def simulated(
-    n_lms: int, n_items: int, seed: int, *, missing: float = 0.0, dtype: DTypeLike = np.float64
-) -> Simulated:
+def simulated(n_lms: int, n_items: int, seed: int, *, missing: float = 0.0, dtype: DTypeLike = np.float64) -> Simulated:
     """Draw a table.
 
     Parameters
@@ -102,9 +100,7 @@ def reported(sites: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _responses(
-    truth: Mapping[str, np.ndarray], rows: slice, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def _responses(truth: Mapping[str, np.ndarray], rows: slice, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Logs of the scores of some LMs, and of what they lack to 1."""
     logit = truth["ability"][rows, None] * np.exp(truth["log_discrimination"]) - truth["threshold"]
     precision = np.exp(truth["log_precision"])
@@ -120,9 +116,7 @@ def _log_gammas(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return logs
 
 
-def _kept(
-    first: int, height: int, n_lms: int, n_items: int, missing: float, rng: np.random.Generator
-) -> np.ndarray:
+def _kept(first: int, height: int, n_lms: int, n_items: int, missing: float, rng: np.random.Generator) -> np.ndarray:
     """Which cells of some rows the table has; on a diagonal that meets every row and column it has all."""
     kept: np.ndarray = rng.random((height, n_items)) >= missing
     lm, item = np.arange(first, first + height), np.arange(n_items)

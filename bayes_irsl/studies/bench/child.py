@@ -37,7 +37,8 @@ def main(task: str, settings: str, out: str) -> None:
             "before_gb": before_gb,
             "compiled": len(misses) - known,
         }
-    np.savez(out, costs=json.dumps(costs), **found)
+    arrays: dict[str, Any] = {"costs": json.dumps(costs), **found}
+    np.savez(out, **arrays)
 
 
 def peak_gb() -> float:

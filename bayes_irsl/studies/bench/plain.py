@@ -36,5 +36,5 @@ def beta_linear(design: Design) -> None:
         log_precision = numpyro.sample("log_precision", dist.Normal(log_precision_mean, log_precision_within))
     logit = jnp.exp(log_discrimination) * ability[:, None] - threshold
     right, wrong = (jnp.exp(log_precision) * sigmoid(sign * logit) for sign in (1.0, -1.0))
-    log_score, log_rest = (jnp.reshape(logs, logit.shape) for logs in (design.log_score, design.log_rest))
+    log_score, log_rest = (jnp.asarray(logs).reshape(logit.shape) for logs in (design.log_score, design.log_rest))
     numpyro.factor("score", ((right - 1.0) * log_score + (wrong - 1.0) * log_rest - betaln(right, wrong)).sum())

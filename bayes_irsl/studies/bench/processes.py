@@ -34,7 +34,7 @@ class Measured:
 
     Parameters
     ----------
-    values : mapping of str to np.ndarray
+    found : mapping of str to np.ndarray
         What it returned.
     cpu_seconds, seconds : float
         Time of all cores, and time that passed.
@@ -46,7 +46,7 @@ class Measured:
         Programs that were compiled within the work.
     """
 
-    values: Mapping[str, np.ndarray]
+    found: Mapping[str, np.ndarray]
     cpu_seconds: float
     seconds: float
     process_cpu_seconds: float
@@ -55,26 +55,28 @@ class Measured:
     compiled: int
 
 
-def measured(prepare: Callable[..., Work], cache: Path, *, rehearse: bool = True, **settings: Any) -> Measured:
+def measured(
+    prepare: Callable[..., Work], settings: Mapping[str, Any], cache: Path, *, rehearse: bool = True
+) -> Measured:
     """Do some work in a process of its own, after a rehearsal in another one.
 
     Parameters
     ----------
     prepare : callable
-        Function of a module that takes `settings` and returns the work.
+        Function of a module that takes settings by their names and returns the work.
+    settings : mapping of str to Any
+        Numbers, texts, and lists and mappings of them.
     cache : Path
         Folder for compiled programs.
     rehearse : bool
         Whether to rehearse. Where the work takes many minutes, compiling hardly counts.
-    **settings
-        Numbers, texts and lists of them.
     """
     for _ in range(rehearse):
-        _in_a_process(prepare, cache, settings)
-    return _in_a_process(prepare, cache, settings)
+        _in_a_process(prepare, settings, cache)
+    return _in_a_process(prepare, settings, cache)
 
 
-def _in_a_process(prepare: Callable[..., Work], cache: Path, settings: Mapping[str, Any]) -> Measured:
+def _in_a_process(prepare: Callable[..., Work], settings: Mapping[str, Any], cache: Path) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "measured.npz"
         task = f"{prepare.__module__}:{prepare.__qualname__}"
@@ -83,7 +85,7 @@ def _in_a_process(prepare: Callable[..., Work], cache: Path, settings: Mapping[s
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{task} with {dict(settings)} failed:\n{done.stderr[-4000:]}")
-        with np.load(out) as found:
-            values = {name: found[name] for name in found.files}
-    costs = json.loads(str(values.pop("costs")))
-    return Measured(values=values, **costs)
+        with np.load(out) as kept:
+            found = {name: kept[name] for name in kept.files}
+    costs = json.loads(str(found.pop("costs")))
+    return Measured(found=found, **costs)
