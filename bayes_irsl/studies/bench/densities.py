@@ -14,13 +14,31 @@ from jaxtyping import Array
 from numpyro.infer import init_to_median
 from numpyro.infer.util import initialize_model
 
-from bayes_irsl.engines.base import sampled
 from bayes_irsl.studies.bench.ours import MODEL
-from bayes_irsl.studies.bench.plain import beta_linear
+from bayes_irsl.studies.bench.plain import centred, standardised
 from irsl_models import Design
 
-MODELS: Mapping[str, Callable[[Design], None]] = {"numpyro": beta_linear, "bayes-irsl": MODEL}
-"""Models of one posterior, by whose density it is."""
+MODELS: Mapping[str, Callable[[Design], None]] = {
+    "centred": centred,
+    "standardised": standardised,
+    "bayes-irsl": MODEL,
+}
+"""Models of one posterior: two in plain NumPyro, and that of the package, centred as it is written."""
+
+SITES = (
+    "ability",
+    "log_discrimination",
+    "log_discrimination_mean",
+    "log_discrimination_within",
+    "log_precision",
+    "log_precision_mean",
+    "log_precision_within",
+    "scatter_ratio",
+    "threshold",
+    "threshold_mean",
+    "threshold_within",
+)
+"""What all of them say of every draw."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +68,10 @@ def flat(density: str, design: Design, seed: int, chains: int) -> Flat:
     potential, postprocess = infos[0].potential_fn, infos[0].postprocess_fn
     together = ravel_pytree(infos[0].param_info.z)[1]
     starts = jnp.stack([ravel_pytree(info.param_info.z)[0] for info in infos])
-    names = sampled(model, design)
 
     def one(z: Array) -> dict[str, Array]:
         values = postprocess(together(z))
-        return {name: values[name] for name in names}
+        return {name: values[name] for name in SITES}
 
     def sites(draws: Any) -> dict[str, np.ndarray]:
         draws = jnp.asarray(draws)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from numpyro.infer import MCMC, NUTS, init_to_median
 
-from bayes_irsl.studies.bench.densities import MODELS
+from bayes_irsl.studies.bench.densities import MODELS, SITES
 from bayes_irsl.studies.bench.drawn import Gradients, packed
 from bayes_irsl.studies.bench.processes import Work
 from bayes_irsl.studies.tables import simulated
@@ -36,12 +36,6 @@ def prepared(n_lms: int, n_items: int, seed: int, density: str, warmup: int, dra
         sampler.run(sampler.post_warmup_state.rng_key, design, extra_fields=_FIELDS)
         extra, drawn = sampler.get_extra_fields(), sampler.get_samples(group_by_chain=True)
         gradients = Gradients(float(adapting), float(extra["num_steps"].sum()))
-        return packed(_sites(drawn), gradients, int(extra["diverging"].sum()))
+        return packed({name: drawn[name] for name in SITES}, gradients, int(extra["diverging"].sum()))
 
     return work
-
-
-def _sites(drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the quantities that the model of the package derives."""
-    derived = {"slope", "scatter", "trend", "difficulty", "discrimination", "precision"}
-    return {name: value for name, value in drawn.items() if name not in derived}

@@ -21,7 +21,7 @@ from bayes_irsl.studies.bench import blackjax_nuts, drawn, numpyro_nuts, nutpie_
 from bayes_irsl.studies.bench.plan import Plan, Size
 from bayes_irsl.studies.bench.processes import Measured, Work, measured
 
-BASELINE = "NumPyro NUTS, plain model"
+BASELINE = "NumPyro NUTS, standardised"
 # Cells up to which runs are short enough for compiling to count, and to be rehearsed.
 _SHORT = 50_000
 
@@ -52,7 +52,8 @@ def all_of(plan: Plan) -> dict[str, Sampler]:
     lengths = {"warmup": plan.warmup, "draws": plan.draws}
     own = {name: {"name": name, "settings": dict(plan.engines.get(name, {}))} for name in ("hmc", "nuts")}
     return {
-        BASELINE: Sampler(numpyro_nuts.prepared, {**lengths, "density": "numpyro"}),
+        BASELINE: Sampler(numpyro_nuts.prepared, {**lengths, "density": "standardised"}),
+        "NumPyro NUTS, centred": Sampler(numpyro_nuts.prepared, {**lengths, "density": "centred"}),
         "NumPyro NUTS, our density": Sampler(numpyro_nuts.prepared, {**lengths, "density": "bayes-irsl"}),
         "BlackJAX NUTS, our density": Sampler(blackjax_nuts.prepared, {**lengths, "density": "bayes-irsl"}),
         "nutpie, our density": Sampler(nutpie_nuts.prepared, {**lengths, "density": "bayes-irsl"}),
