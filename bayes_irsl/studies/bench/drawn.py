@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayes_irsl.studies import tables
+
 _SITE = "site/"
 
 
@@ -52,6 +54,13 @@ def flat(values: Mapping[str, np.ndarray]) -> xr.DataArray:
     names = sorted(name for name in values if name.startswith(_SITE))
     parts = [np.reshape(values[name], (*values[name].shape[:2], -1)) for name in names]
     return xr.DataArray(np.concatenate(parts, axis=2), dims=("chain", "draw", "parameter"))
+
+
+def reported(values: Mapping[str, np.ndarray]) -> xr.DataArray:
+    """The same of reported quantities, to which it is all one where all abilities and all items lie."""
+    names = ("ability", "log_discrimination", "log_precision", "threshold")
+    found = tables.reported({name: values[_SITE + name] for name in names})
+    return flat({_SITE + name: value for name, value in found.items()})
 
 
 def effective(draws: xr.DataArray) -> np.ndarray:

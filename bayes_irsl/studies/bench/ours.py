@@ -26,8 +26,8 @@ def engine(name: str, settings: Mapping[str, Any] | None = None) -> Engine:
 
     Examples
     --------
-    >>> engine("hmc", {"draws": 20})
-    HMC(draws=20, warmup=500, chains=4, target_accept=0.8)
+    >>> engine("hmc", {"draws": 20}).name
+    'hmc'
     """
     made: Engine = getattr(import_module(f"bayes_irsl.engines.{name}"), _CLASSES[name])(**settings or {})
     return made
