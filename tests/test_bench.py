@@ -16,10 +16,21 @@ from matplotlib import pyplot as plt
 from numpyro.infer.util import log_density
 
 from bayes_irsl.engines.hmc import HMC
-from bayes_irsl.studies.bench import alternating, calibration, drawn, numpyro_nuts, ours, points, results, samplers
+from bayes_irsl.studies.bench import (
+    alternating,
+    calibration,
+    drawn,
+    numpyro_nuts,
+    ours,
+    points,
+    results,
+    samplers,
+    sizes,
+)
 from bayes_irsl.studies.bench.__main__ import MEASUREMENTS, main
 from bayes_irsl.studies.bench.densities import MODELS, SITES
 from bayes_irsl.studies.bench.figure import seconds_by_cells
+from bayes_irsl.studies.bench.plan import Plan
 from bayes_irsl.studies.bench.processes import Measured, measured
 from bayes_irsl.studies.tables import QUANTITIES, simulated
 
@@ -72,9 +83,9 @@ def test_plain_models_have_the_density_of_the_package() -> None:
     rng = np.random.default_rng(5)
     with jax.enable_x64(True):
         design = jax.tree.map(jnp.asarray, simulated(6, 5, seed=0).design)
-        sizes = {"ability": (6,)} | dict.fromkeys(("log_discrimination", "log_precision", "threshold"), (5,))
+        shapes = {"ability": (6,)} | dict.fromkeys(("log_discrimination", "log_precision", "threshold"), (5,))
         for _ in range(3):
-            at = {name: jnp.asarray(rng.normal(size=sizes.get(name, ()))) for name in SITES}
+            at = {name: jnp.asarray(rng.normal(size=shapes.get(name, ()))) for name in SITES}
             at |= {name: jnp.abs(value) for name, value in at.items() if name.endswith(("within", "ratio"))}
             centre, spread = at["ability"].mean(), at["ability"].std()
             moved = {
@@ -83,7 +94,7 @@ def test_plain_models_have_the_density_of_the_package() -> None:
                 "log_slope": at["log_discrimination"] + jnp.log(spread),
                 "level": at["threshold"] - jnp.exp(at["log_discrimination"]) * centre,
             }
-            kept = {name: value for name, value in at.items() if name not in sizes or name == "log_precision"}
+            kept = {name: value for name, value in at.items() if name not in shapes or name == "log_precision"}
             told = {"centred": at, "standardised": kept | moved, "bayes-irsl": at}
             found = {name: float(log_density(MODELS[name], (design,), {}, values)[0]) for name, values in told.items()}
             assert found["centred"] == pytest.approx(found["bayes-irsl"], rel=1e-12)
@@ -232,6 +243,27 @@ def test_differences_are_in_standard_deviations() -> None:
     assert found["sd ratio"] == pytest.approx(2.0)
 
 
+def test_every_size_is_fitted_and_small_ones_sampled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without rehearsal where a run is long, and with the last size once more, with cells missing."""
+    asked: list[tuple[str, int, float, bool]] = []
+
+    def fake(prepare: Any, run: Any, cache: Path, *, rehearse: bool) -> Measured:
+        asked.append((run["name"], run["n_lms"] * run["n_items"], run["missing"], rehearse))
+        return Measured({"finite": np.asarray(True)}, 1.0, 2.0, 3.0, 0.5, 0.4, 0)
+
+    monkeypatch.setattr(sizes, "measured", fake)
+    monkeypatch.setattr(ours, "fast", lambda: "laplace")
+    table = sizes.sizes(Plan(grown=((10, 20), (5000, 5000)), sampled_up_to=200), tmp_path)
+    assert asked == [
+        ("laplace", 200, 0.0, True),
+        ("laplace", 25_000_000, 0.0, False),
+        ("laplace", 25_000_000, 0.3, False),
+        ("hmc", 200, 0.0, True),
+    ]
+    assert table["method"].tolist() == ["laplace", "laplace", "laplace, 30% missing", "hmc"]
+    assert (table["s"] == 2.0).all()
+
+
 def test_the_line_of_the_figure_has_slope_one() -> None:
     table = pd.DataFrame({"method": ["hmc", "laplace", "laplace"], "cells": [10, 10, 1000], "s": [3.0, 0.5, 4.0]})
     ax = seconds_by_cells(table)
@@ -270,10 +302,10 @@ def test_a_measurement_is_run_by_its_name_and_joins_earlier_ones(tmp_path: Path)
 
 def test_figures_of_a_run_are_those_of_its_draws() -> None:
     rng = np.random.default_rng(8)
-    sizes = {"ability": 4, "log_discrimination": 3, "log_precision": 3, "threshold": 3}
+    widths = {"ability": 4, "log_discrimination": 3, "log_precision": 3, "threshold": 3}
     runs = [
         drawn.packed(
-            {name: rng.normal(size=(2, 1000, size)) for name, size in sizes.items()}, drawn.Gradients(10, 20), 1
+            {name: rng.normal(size=(2, 1000, size)) for name, size in widths.items()}, drawn.Gradients(10, 20), 1
         )
         for _ in range(2)
     ]

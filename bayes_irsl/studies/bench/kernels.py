@@ -21,7 +21,7 @@ def kernels(plan: Plan, cache: Path) -> pd.DataFrame:
         settings = {"n_lms": n_lms, "n_items": n_items, "repeats": plan.repeats}
         timed = measured(prepared, settings, cache, rehearse=False).found
         columns = {name: timed[name].tolist() for name in timed}
-        found.append(pd.DataFrame({"LMs": n_lms, "items": n_items, **columns}))
+        found.append(pd.DataFrame({"LMs": n_lms, "items": n_items, "method": columns.pop("method"), **columns}))
     return pd.concat(found, ignore_index=True)
 
 

@@ -46,7 +46,7 @@ def _row(plan: Plan, cache: Path, name: str, size: Size, missing: float = 0.0) -
         "s": found.seconds,
         "CPU s": found.cpu_seconds,
         "peak GB": found.peak_gb,
-        "table GB": found.before_gb,
+        "GB before": found.before_gb,
         "compiled": found.compiled,
         "all finite": float(found.found["finite"]),
     }
