@@ -5,13 +5,19 @@ PYTHONS ?= python3.13 python3.12 python3 python
 RECENT_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))
 BIN := .venv/bin
 
-.PHONY: test demo lint format types layers wheel notebooks .venv
+.PHONY: test demo bench lint format types layers wheel notebooks .venv
 
 test: .venv
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 demo: .venv
 	$(BIN)/bayes-irsl demo
+
+# Takes hours; let nothing else run meanwhile. A part of it: make bench ONLY="kernel samplers"
+ONLY ?= kernel samplers points sizes calibration agreement
+bench: .venv
+	$(BIN)/pip install -q -c constraints.txt --group bench
+	$(BIN)/python -m bayes_irsl.studies.bench bench --figure docs/figures/seconds_by_cells.png --only $(ONLY)
 
 lint: .venv
 	$(BIN)/ruff check .

@@ -1,0 +1,1 @@
+"""What the engines cost and what they give, beside other ways to the same answers: `make bench`."""
