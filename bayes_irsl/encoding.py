@@ -102,7 +102,6 @@ def design(
         if len(cell) < shape[0] * shape[1]:
             present = np.zeros(shape[0] * shape[1], dtype=bool)
             present[cell] = True
-        lm, item = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
     x = _with_newcomers(population.x, newcomers.x if newcomers else None, known, new)
     untrended = np.isnan(x) & (population.x is not None)
     numbers = np.where(untrended, np.cumsum(untrended) - 1, -1)
@@ -114,8 +113,8 @@ def design(
     guessing, n_guessing = _numbered(guessable)
     # NumPy's out here; they become JAX's where the model runs.
     arrays: dict[str, Any] = {
-        "lm": np.asarray(lm, dtype=np.int32),
-        "item": np.asarray(item, dtype=np.int32),
+        "lm": None if rows else np.asarray(lm, dtype=np.int32),
+        "item": None if rows else np.asarray(item, dtype=np.int32),
         "benchmark": population.benchmark.astype(np.int32),
         "x": np.nan_to_num(x),
         "untrended": numbers.astype(np.int32),

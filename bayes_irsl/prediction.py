@@ -79,7 +79,7 @@ def log_densities(model: Model, design: Design, sites: Mapping[str, np.ndarray])
 
 def _width(design: Design) -> int:
     """Values of the largest site: one for each cell, or each LM and benchmark."""
-    return max(design.lm.shape[0], design.lms.size * design.n_benchmarks)
+    return max(design.n_cells, design.lms.size * design.n_benchmarks)
 
 
 def _draw_by_draw(

@@ -62,7 +62,11 @@ class Laplace:
         running.watch(Progress("drawing"))
         parts = found.mean, found.arrow, found.setting.places, found.setting.bare
         sites = _drawn(form, self.draws, parts, draw_key)
-        return Draws(sites={name: np.asarray(value)[None] for name, value in sites.items()}, stats={})
+        notes = ["engine laplace: a normal around the posterior mean; hmc is exact"]
+        if not found.settled:
+            notes.append("the search for the mean did not settle: take another engine")
+        drawn = {name: np.asarray(value)[None] for name, value in sites.items()}
+        return Draws(sites=drawn, stats={}, notes=tuple(notes))
 
 
 @partial(jax.jit, static_argnums=(0, 1), compiler_options=SAFE)

@@ -141,8 +141,8 @@ def _design(x: np.ndarray, log_score: np.ndarray, log_rest: np.ndarray, present:
     # All but the cells, which would be sorted to see that none is there twice.
     corner = encoding.design(people, np.zeros(1, dtype=int), np.zeros(1, dtype=int), score=np.full(1, 0.5))
     cells: dict[str, Any] = {
-        "lm": np.repeat(np.arange(n_lms, dtype=np.int32), n_items),
-        "item": np.tile(np.arange(n_items, dtype=np.int32), n_lms),
+        "lm": None,
+        "item": None,
         "score": np.broadcast_to(np.asarray(0.5, log_score.dtype), (n_lms * n_items,)),
         "log_score": log_score.reshape(-1),
         "log_rest": log_rest.reshape(-1),

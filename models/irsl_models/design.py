@@ -95,8 +95,8 @@ class Design:
 
     Parameters
     ----------
-    lm, item : Int[Array, " cell"]
-        LM and item of each observed (or asked for) response.
+    lm, item : Int[Array, " cell"] or None
+        LM and item of each observed (or asked for) response; None where the layout by rows says it, see `codes`.
     benchmark : Int[Array, " item"]
         Benchmark of each item.
     x : Float[Array, " lm"]
@@ -141,8 +141,8 @@ class Design:
         Whether the table has a scaling variable at all.
     """
 
-    lm: Int[Array, " cell"]
-    item: Int[Array, " cell"]
+    lm: Int[Array, " cell"] | None
+    item: Int[Array, " cell"] | None
     benchmark: Int[Array, " item"]
     x: Float[Array, " lm"]
     untrended: Int[Array, " lm"]
@@ -177,6 +177,19 @@ class Design:
         return self.score is not None or self.successes is not None
 
     @property
+    def n_cells(self) -> int:
+        """Number of cells of the layout."""
+        return self.lms.known * self.n_items if self.lm is None else self.lm.shape[0]
+
+    @property
+    def codes(self) -> tuple[Int[Array, " cell"], Int[Array, " cell"]]:
+        """LM and item of each cell of the layout."""
+        if self.lm is None or self.item is None:
+            lm, item = jnp.divmod(jnp.arange(self.n_cells), self.n_items)
+            return lm, item
+        return self.lm, self.item
+
+    @property
     def width(self) -> int:
         """Items of a block."""
         return -(-self.n_items // self.blocks)
@@ -191,7 +204,8 @@ class Design:
 
     def at(self, places: Any) -> Design:
         """Take some of the cells, each on its own, by where they lie among all of this design."""
-        columns: dict[str, Any] = {name: getattr(self, name) for name in _OF_CELLS}
+        lm, item = self.codes
+        columns: dict[str, Any] = {name: getattr(self, name) for name in _OF_CELLS} | {"lm": lm, "item": item}
         taken: dict[str, Any] = {name: None if column is None else column[places] for name, column in columns.items()}
         return replace(self, rows=False, blocks=1, present=None, **taken)
 

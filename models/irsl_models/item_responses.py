@@ -64,11 +64,12 @@ class ItemResponses(dist.Distribution):  # type: ignore[misc]
         validate_args: bool | None = None,
     ) -> None:
         self.law, self.items, self.ability, self.design = law, items, ability, design
-        column = design.benchmark[design.item] if ability.shape[1] > 1 else 0
-        logit = logit_mean(_at(items, design.item), ability[design.lm, column])
+        lm, item = design.codes
+        column = design.benchmark[item] if ability.shape[1] > 1 else 0
+        logit = logit_mean(_at(items, item), ability[lm, column])
         # Every cell on its own, of batch shape (cell,); what of it is not used is not computed either.
-        self.cells = law.response(logit, **_at(law.parameters, design.item), **law.given(design))
-        super().__init__(event_shape=design.lm.shape, validate_args=validate_args)
+        self.cells = law.response(logit, **_at(law.parameters, item), **law.given(design))
+        super().__init__(event_shape=(design.n_cells,), validate_args=validate_args)
 
     @property
     def support(self) -> Any:
@@ -114,8 +115,9 @@ class ItemResponses(dist.Distribution):  # type: ignore[misc]
             both = both if design.blocks == 1 else _by_blocks(both, design)
             given: tuple[Tree, ...] = (data, columns)
         else:
-            column = design.benchmark[design.item] if n_columns > 1 else jnp.zeros_like(design.item)
-            data |= dict(zip(_WHERE, (design.lm, design.item, column), strict=True))
+            lm, item = design.codes
+            column = design.benchmark[item] if n_columns > 1 else jnp.zeros_like(item)
+            data |= dict(zip(_WHERE, (lm, item, column), strict=True))
             both, given = _by_cells(self.law.response), (data,)
         per_item = self.items, dict(self.law.parameters)
         return _fused(both)(*jax.tree.map(jnp.asarray, (self.ability, per_item, given)))

@@ -26,7 +26,8 @@ def test_the_order_of_cells_does_not_matter(trend: Any) -> None:
     with jax.enable_x64(True):
         table = design(population(), score=rng.uniform(0.01, 0.99, 49))
         assert table.score is not None
-        shuffled = replace(table, lm=table.lm[order], item=table.item[order], score=table.score[order])
+        lm, item = table.codes
+        shuffled = replace(table, lm=lm[order], item=item[order], score=table.score[order])
         at = {name: rng.normal(size=(3, *shape)) for name, shape in unconstrained_shapes(model, table).items()}
         (value, slope), (other, other_slope) = potentials(model, [table, shuffled], at)
     np.testing.assert_allclose(other, value, rtol=1e-12)

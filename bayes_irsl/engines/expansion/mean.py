@@ -10,13 +10,15 @@ of their slopes over draws is taken off (Louis 1982).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from bayes_irsl.engines.compiling import SAFE
@@ -25,17 +27,19 @@ from bayes_irsl.engines.expansion.arrow import Arrow, Levels, Shared
 from bayes_irsl.engines.expansion.grid import basis
 from bayes_irsl.engines.expansion.posterior import Places, Posterior, without_cells
 from bayes_irsl.engines.expansion.sweep import Information, Response, exposures, information, sweep
-from bayes_irsl.engines.expansion.table import Table, lay_out
+from bayes_irsl.engines.expansion.table import Table, lay_out, thinned
 from irsl_models import Design, Model
 from irsl_models.affine import Affine
 
 # Numbers of nodes that are tried.
-_SIZES = (48, 64, 96, 128, 192, 256)
+_SIZES = (64, 96, 128, 192, 256)
 # Nodes that a function needs for each logit that an item moves through over the grid, to be known to a millionth.
-_NODES_PER_LOGIT = 2.6
-# Whether rough steps are those of LMs.
-_OF_LMS = (False, False, False, True, False, False, True, False, True)
-_ROUGH_STEPS, _FIRST_OF_LMS, _LARGEST_ROUGH = len(_OF_LMS), _OF_LMS.index(True), 2.0
+_NODES_PER_LOGIT = 2.5
+# Whether rough steps are those of LMs; and where items are placed already.
+_OF_LMS, _ONLY_LMS = (False, False, False, True, False, False, True, False, True), (True, True)
+_LARGEST_ROUGH, _LARGEST_ROUGH_OF_LMS = 1.0, 3.0
+# LMs by which items are placed first, where there are at least twice as many.
+_FEW_LMS = 512
 # Done when the last step was this short, in standard deviations: in the mean, and for what several share.
 _CLOSE, _REST_CLOSE = 0.02, 0.05
 _MOST_STEPS = 60
@@ -194,30 +198,43 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
         Gets the number of looks taken at the table.
     """
     setting, u = _begin(form, design, key)
-    sizes = iter(_SIZES)
-    size = next(sizes)
-    for number in range(_ROUGH_STEPS):
-        watch(number)
-        while (ahead := _roughly(form, size, setting, u, jnp.asarray(number))).span * _NODES_PER_LOGIT > size:
-            larger = next(sizes, None)
-            if larger is None:
-                break
-            size = larger
-        u = ahead.u
+    looks = count()
+
+    def told(*_: object) -> None:
+        watch(next(looks))
+
+    thin = thinned(setting.table, _FEW_LMS)
+    if thin is not setting.table:
+        # Some LMs place all items, and so the others, in a fraction of the time.
+        near = _settled(form, _with(form, setting, thin), u, _OF_LMS, told)
+        return _settled(form, setting, near.mean, _ONLY_LMS, told)
+    return _settled(form, setting, u, _OF_LMS, told)
+
+
+def _settled(form: Form, setting: Setting, u: Array, rough: Sequence[bool], told: Callable[[], None]) -> Found:
+    """Take rough steps, of LMs or of items, and then joint ones until they are short."""
+    span = jnp.zeros(())
+    for number, of_lms in enumerate(rough):
+        told()
+        is_first = of_lms and not any(rough[:number]) and number > 0
+        u, span = _roughly(form, _SIZES[0], setting, u, jnp.asarray(of_lms), jnp.asarray(is_first))
+    size = next((size for size in _SIZES if size > _NODES_PER_LOGIT * span), _SIZES[-1])
     largest = jnp.full(u.size, _LARGEST_STEP).at[setting.places.rest].set(_LARGEST_REST_STEP)
-    now, share = _look(form, size, setting, u, jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])), 1.0
-    for number in range(_ROUGH_STEPS, _MOST_STEPS):
-        watch(number)
-        step = share * jnp.clip(now.step, -largest, largest)
-        ahead = _look(form, size, setting, now.u + step, now.spread)
+    look = partial(_look, form, size, setting)
+    now, share = look(u, jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])), 1.0
+    for _ in range(_MOST_STEPS):
+        told()
+        ahead = look(now.u + share * jnp.clip(now.step, -largest, largest), now.spread)
         # A mean and a spread that answer to one another go to and fro where they overshoot.
         gain = float(ahead.length / now.length)
-        is_bad = not gain < _LARGEST_GAIN and share > _LEAST_SHARE
-        share = min(1.0, 2.0 * share) if gain < 1.0 - 0.2 * share else max(0.5 * share, _LEAST_SHARE)
-        now = now if is_bad else ahead
-        if now.length < _CLOSE and now.rest_length < _REST_CLOSE:
+        is_bad = not gain < _LARGEST_GAIN
+        if not np.isfinite(gain) and share <= _LEAST_SHARE:
             break
-    return Found(now.u + now.step, now.arrow, setting, settled=number < _MOST_STEPS - 1)
+        now = now if is_bad and share > _LEAST_SHARE else ahead
+        share = min(1.0, 2.0 * share) if gain < 1.0 - 0.2 * share else max(0.5 * share, _LEAST_SHARE)
+        if now.length < _CLOSE and now.rest_length < _REST_CLOSE:
+            return Found(now.u + now.step, now.arrow, setting, settled=True)
+    return Found(now.u, now.arrow, setting, settled=False)
 
 
 class Rough(NamedTuple):
@@ -228,7 +245,7 @@ class Rough(NamedTuple):
 
 
 @partial(jax.jit, static_argnums=(0, 1), compiler_options=SAFE)
-def _roughly(form: Form, size: int, setting: Setting, u: Array, number: Array) -> Rough:
+def _roughly(form: Form, size: int, setting: Setting, u: Array, is_of_lms: Array, is_first: Array) -> Rough:
     """Take a step of all items, every LM being where it is, or the other way round; what several share stays."""
     posterior, places = form.posterior, setting.places
     parts = partial(posterior.parts, setting.bare)
@@ -256,10 +273,11 @@ def _roughly(form: Form, size: int, setting: Setting, u: Array, number: Array) -
     of_items, of_lms = steps
     # The first step of LMs says how they lie to one another; their unit is known.
     moved = jax.jvp(parts, (u,), (of_lms,))[1][0]
-    of_lms = jnp.where(number == _FIRST_OF_LMS, of_lms / moved.std(), of_lms)
-    step = jnp.where(jnp.asarray(_OF_LMS)[number], of_lms, of_items)
+    of_lms = jnp.where(is_first, of_lms / moved.std(), of_lms)
     logits = jax.vmap(lambda at: form.response.logit(at, quantities))(jnp.stack([grid.nodes[0], grid.nodes[-1]]))
-    return Rough(u + jnp.clip(step, -_LARGEST_ROUGH, _LARGEST_ROUGH), jnp.abs(logits[0] - logits[1]).max())
+    of_items = jnp.clip(of_items, -_LARGEST_ROUGH, _LARGEST_ROUGH)
+    of_lms = jnp.clip(of_lms, -_LARGEST_ROUGH_OF_LMS, _LARGEST_ROUGH_OF_LMS)
+    return Rough(u + jnp.where(is_of_lms, of_lms, of_items), jnp.abs(logits[0] - logits[1]).max())
 
 
 def _begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
@@ -268,21 +286,20 @@ def _begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
     u, places = posterior.median(bare), posterior.places(bare)
     n_columns = posterior.parts(bare, u)[0].shape[1]
     table = lay_out(design, form.response.affine, n_columns)
-    by_lm, by_item = _exposures(form.response, table, n_columns)
     column = jnp.asarray(bare.benchmark) if n_columns > 1 else jnp.zeros(bare.n_items, int)
-    root = jnp.sqrt(by_lm.sum(0))
     pairs = int(min(max(_DRAWN // posterior.size, _PAIRS[0]), _PAIRS[1]))
-    setting = Setting(
-        bare=bare,
-        table=table,
-        places=places,
-        lm_share=(by_lm / root).T,
-        item_share=by_item / root[column],
-        column=column,
-        noise=jax.random.normal(key, (pairs, posterior.size)).at[:, places.rest].set(0.0),
-    )
+    noise = jax.random.normal(key, (pairs, posterior.size)).at[:, places.rest].set(0.0)
+    nothing = jnp.zeros((n_columns, bare.lms.known)), jnp.zeros(bare.n_items)
+    setting = _with(form, Setting(bare, table, places, *nothing, column, noise), table)
     own = jnp.concatenate([places.lm.ravel(), places.item.ravel()])
     return setting, u.at[own].add(_ASIDE, mode="drop")
+
+
+def _with(form: Form, setting: Setting, table: Table) -> Setting:
+    """The same with another table."""
+    by_lm, by_item = _exposures(form.response, table, len(setting.lm_share))
+    root = jnp.sqrt(by_lm.sum(0))
+    return setting._replace(table=table, lm_share=(by_lm / root).T, item_share=by_item / root[setting.column])
 
 
 _exposures = jax.jit(exposures, static_argnums=(0, 2), compiler_options=SAFE)

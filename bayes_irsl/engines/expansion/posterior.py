@@ -192,7 +192,8 @@ def without_cells(design: Design) -> Design:
     columns: dict[str, Any] = {
         name: None if (column := getattr(design, name)) is None else column[:1] for name in _CELLS
     }
-    kept: Design = jax.tree.map(jnp.asarray, replace(design, **columns, present=None, rows=False))
+    columns |= {name: np.zeros(1, dtype=int) for name in ("lm", "item")}
+    kept: Design = jax.tree.map(jnp.asarray, replace(design, **columns, present=None, rows=False, blocks=1))
     return kept
 
 

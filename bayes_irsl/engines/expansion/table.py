@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -29,8 +29,8 @@ class Table:
     Parameters
     ----------
     data : mapping of str to Array
-        The numbers that responses give are made of these, dimensions (row, item).
-    present : Bool[Array, "row item"] or None
+        The numbers that responses give are made of these: one of each cell, row by row.
+    present : Bool[Array, " cell"] or None
         Cells that there are; None if all.
     lm : Int[Array, " row"] or None
         LM of each row; None if they are the rows.
@@ -71,6 +71,8 @@ class Table:
         items, real = self.items[number], self.real[number].astype(self.kind)
 
         def taken(values: Array) -> Array:
+            # Cut up here, where it costs nothing: outside of a program it would be a copy.
+            values = values.reshape(-1, self.n_items)
             if self.in_order:
                 return jax.lax.dynamic_slice_in_dim(values, items[0], items.size, axis=1)
             return values[:, items]
@@ -105,20 +107,21 @@ def lay_out(design: Design, affine: Affine, n_columns: int) -> Table:
     lm: np.ndarray | None = None
     present: Any = None
     if design.rows:
-        data = {name: jnp.reshape(jnp.asarray(column), (n_lms, n_items)) for name, column in columns.items()}
+        data = {name: jnp.asarray(column) for name, column in columns.items()}
         if design.present is not None:
-            present = jnp.reshape(jnp.asarray(design.present), (n_lms, n_items))
+            present = jnp.asarray(design.present)
     else:
-        row, lm = _rows(np.asarray(design.lm), np.asarray(design.item), n_items)
-        shape, at = (len(lm), n_items), (row, np.asarray(design.item))
+        of_cell, item = map(np.asarray, design.codes)
+        row, lm = _rows(of_cell, item, n_items)
+        shape, at = (len(lm), n_items), (row, item)
         present = np.zeros(shape, dtype=bool)
         present[at] = True
         data = {}
         for name, column in columns.items():
             laid = np.full(shape, np.asarray(column)[0])
             laid[at] = column
-            data[name] = jnp.asarray(laid)
-        present = jnp.asarray(present)
+            data[name] = jnp.asarray(laid.ravel())
+        present = jnp.asarray(present.ravel())
         lm = None if np.array_equal(lm, np.arange(n_lms)) else lm
     of_item = np.asarray(design.benchmark) if n_columns > 1 else np.zeros(n_items, dtype=int)
     items, real, column, in_order = _chunks(of_item)
@@ -133,6 +136,20 @@ def lay_out(design: Design, affine: Affine, n_columns: int) -> Table:
         n_items=n_items,
         in_order=in_order,
     )
+
+
+def thinned(table: Table, n_rows: int) -> Table:
+    """Keep some rows, evenly spread, of a table that has at least twice as many, one for each LM."""
+    if table.lm is not None or table.n_lms < 2 * n_rows:
+        return table
+    kept = np.linspace(0, table.n_lms - 1, n_rows).round().astype(int)
+    data, present = _rows_of(table.n_items, (dict(table.data), table.present), jnp.asarray(kept))
+    return replace(table, data=data, present=present, lm=jnp.asarray(kept))
+
+
+@partial(jax.jit, static_argnums=0)
+def _rows_of(n_items: int, tree: Any, rows: Array) -> Any:
+    return jax.tree.map(lambda values: values.reshape(-1, n_items)[rows].ravel(), tree)
 
 
 def _chunks(of_item: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:

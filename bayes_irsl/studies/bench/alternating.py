@@ -74,7 +74,7 @@ def loss(design: Design, at: Estimate) -> Array:
     law = Law(LogitBeta, {"precision": jnp.full(design.n_items, PRECISION)}, ("log_score", "log_rest"))
     items = Items(discrimination, discrimination * difficulty)
     found: Array = ItemResponses(law, items, at.ability[:, None], design).log_prob(jnp.asarray(design.score))
-    return -found / design.lm.size
+    return -found / design.n_cells
 
 
 def fit(design: Design, *, rounds: int = ROUNDS, steps: int = STEPS) -> dict[str, np.ndarray]:
