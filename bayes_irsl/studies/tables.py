@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import DTypeLike
 
@@ -20,6 +22,8 @@ from irsl_models import Design
 QUANTITIES = ("ability", "difficulty", "log discrimination", "log precision")
 """What `reported` gives."""
 
+# Bytes of which the place of an array that JAX takes as it is must be a multiple.
+_ALIGNED = 64
 # Cells that are drawn at a time.
 _BLOCK = 1 << 20
 
@@ -68,17 +72,19 @@ def simulated(n_lms: int, n_items: int, seed: int, *, missing: float = 0.0, dtyp
         "threshold": rng.normal(0.3, 1.0, n_items),
         "log_precision": rng.normal(2.7, 0.5, n_items),
     }
-    log_score, log_rest = np.empty((n_lms, n_items), dtype), np.empty((n_lms, n_items), dtype)
+    columns: dict[str, Any] = {name: _room((n_lms, n_items), dtype) for name in ("log_score", "log_rest")}
     present = np.ones((n_lms, n_items), dtype=bool) if missing else None
     height = max(1, _BLOCK // n_items)
     for first in range(0, n_lms, height):
         rows = slice(first, first + height)
-        log_score[rows], log_rest[rows] = _responses(truth, rows, rng)
+        columns["log_score"][rows], columns["log_rest"][rows] = _responses(truth, rows, rng)
         if present is not None:
             present[rows] = _kept(first, min(height, n_lms - first), n_lms, n_items, missing, rng)
-            for column in (log_score, log_rest):
+            for column in columns.values():
                 column[rows][~present[rows]] = np.log(0.5)
-    return Simulated(_design(x, log_score, log_rest, present), truth)
+    with jax.enable_x64(True):
+        given = {name: jnp.from_dlpack(column.reshape(-1)) for name, column in columns.items()}
+    return Simulated(_design(x, n_items, given, present), truth)
 
 
 def reported(sites: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -98,6 +104,14 @@ def reported(sites: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         "log discrimination": sites["log_discrimination"] + np.log(spread),
         "log precision": np.asarray(sites["log_precision"]),
     }
+
+
+def _room(shape: tuple[int, int], dtype: DTypeLike) -> np.ndarray:
+    """Room for a column, placed so that JAX takes it as it is: a large table is then not there twice."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.empty(size + _ALIGNED, np.uint8)
+    first = -room.ctypes.data % _ALIGNED
+    return room[first : first + size].view(dtype).reshape(shape)
 
 
 def _responses(truth: Mapping[str, np.ndarray], rows: slice, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -125,8 +139,8 @@ def _kept(first: int, height: int, n_lms: int, n_items: int, missing: float, rng
     return kept
 
 
-def _design(x: np.ndarray, log_score: np.ndarray, log_rest: np.ndarray, present: np.ndarray | None) -> Design:
-    n_lms, n_items = log_score.shape
+def _design(x: np.ndarray, n_items: int, columns: Mapping[str, Any], present: np.ndarray | None) -> Design:
+    n_lms = len(x)
     answered = np.full((n_lms, 1), n_items) if present is None else present.sum(1, keepdims=True)
     people = encoding.Population(
         lms=tuple(f"lm-{i}" for i in range(n_lms)),
@@ -143,9 +157,8 @@ def _design(x: np.ndarray, log_score: np.ndarray, log_rest: np.ndarray, present:
     cells: dict[str, Any] = {
         "lm": None,
         "item": None,
-        "score": np.broadcast_to(np.asarray(0.5, log_score.dtype), (n_lms * n_items,)),
-        "log_score": log_score.reshape(-1),
-        "log_rest": log_rest.reshape(-1),
+        "score": np.broadcast_to(np.asarray(0.5, columns["log_score"].dtype), (n_lms * n_items,)),
+        **columns,
         "present": None if present is None else present.reshape(-1),
     }
     return replace(corner, rows=True, **cells)

@@ -32,16 +32,18 @@ from irsl_models import Design, Model
 from irsl_models.affine import Affine
 
 # Numbers of nodes that are tried.
-_SIZES = (64, 96, 128, 192, 256)
+_SIZES = (64, 128, 256)
 # Nodes that a function needs for each logit that an item moves through over the grid, to be known to a millionth.
 _NODES_PER_LOGIT = 2.5
 # Whether rough steps are those of LMs; and where items are placed already.
-_OF_LMS, _ONLY_LMS = (False, False, False, True, False, False, True, False, True), (True, True)
-_LARGEST_ROUGH, _LARGEST_ROUGH_OF_LMS = 1.0, 3.0
+_OF_LMS = (False, False, False, False, True, False, False, True, False, True, False)
+_ONLY_LMS = (True, True)
+# Steps are cut to this many standard deviations of the prior, and those of LMs to this length.
+_LARGEST_ROUGH, _LARGEST_ROUGH_OF_LMS = 2.0, 3.0
 # LMs by which items are placed first, where there are at least twice as many.
 _FEW_LMS = 512
 # Done when the last step was this short, in standard deviations: in the mean, and for what several share.
-_CLOSE, _REST_CLOSE = 0.02, 0.05
+_CLOSE, _REST_CLOSE = 0.02, 0.3
 _MOST_STEPS = 60
 # Steps are cut to this length in every parameter, shorter in what several share; and to this share at most.
 _LARGEST_STEP, _LARGEST_REST_STEP, _LEAST_SHARE = 1.0, 0.5, 0.1
@@ -213,12 +215,16 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
 
 def _settled(form: Form, setting: Setting, u: Array, rough: Sequence[bool], told: Callable[[], None]) -> Found:
     """Take rough steps, of LMs or of items, and then joint ones until they are short."""
-    span = jnp.zeros(())
+    size = _SIZES[0]
     for number, of_lms in enumerate(rough):
         told()
-        is_first = of_lms and not any(rough[:number]) and number > 0
-        u, span = _roughly(form, _SIZES[0], setting, u, jnp.asarray(of_lms), jnp.asarray(is_first))
-    size = next((size for size in _SIZES if size > _NODES_PER_LOGIT * span), _SIZES[-1])
+        is_first = of_lms and number > 0 and not any(rough[:number])
+        step = partial(_roughly, form, setting=setting, u=u, is_of_lms=jnp.asarray(of_lms), is_first=jnp.asarray(is_first))
+        ahead = step(size)
+        if (needed := _nodes(ahead.span)) > size:
+            size = needed
+            ahead = step(size)
+        u = ahead.u
     largest = jnp.full(u.size, _LARGEST_STEP).at[setting.places.rest].set(_LARGEST_REST_STEP)
     look = partial(_look, form, size, setting)
     now, share = look(u, jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])), 1.0
@@ -235,6 +241,11 @@ def _settled(form: Form, setting: Setting, u: Array, rough: Sequence[bool], told
         if now.length < _CLOSE and now.rest_length < _REST_CLOSE:
             return Found(now.u + now.step, now.arrow, setting, settled=True)
     return Found(now.u, now.arrow, setting, settled=False)
+
+
+def _nodes(span: Array) -> int:
+    """Nodes that functions need where logits of an item reach that far; as many as there may be, if it is more."""
+    return next((size for size in _SIZES if size >= _NODES_PER_LOGIT * float(span)), _SIZES[-1])
 
 
 class Rough(NamedTuple):
@@ -275,7 +286,10 @@ def _roughly(form: Form, size: int, setting: Setting, u: Array, is_of_lms: Array
     moved = jax.jvp(parts, (u,), (of_lms,))[1][0]
     of_lms = jnp.where(is_first, of_lms / moved.std(), of_lms)
     logits = jax.vmap(lambda at: form.response.logit(at, quantities))(jnp.stack([grid.nodes[0], grid.nodes[-1]]))
-    of_items = jnp.clip(of_items, -_LARGEST_ROUGH, _LARGEST_ROUGH)
+    # Not far beyond the population: a slope may not make up for a threshold that is still on its way.
+    bends_of_items = jnp.abs(rows[: places.item.shape[1]]).sum(0)
+    largest = _LARGEST_ROUGH / jnp.sqrt(jnp.maximum(bends_of_items, _LARGEST_ROUGH**2 / 4.0))
+    of_items = jnp.clip(of_items, -largest, largest)
     of_lms = jnp.clip(of_lms, -_LARGEST_ROUGH_OF_LMS, _LARGEST_ROUGH_OF_LMS)
     return Rough(u + jnp.where(is_of_lms, of_lms, of_items), jnp.abs(logits[0] - logits[1]).max())
 

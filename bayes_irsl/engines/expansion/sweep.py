@@ -210,14 +210,14 @@ def _by_row(table: Table, basis: Basis) -> Float[Array, "column row node"]:
 
 def exposures(response: Response, table: Table, n_columns: int) -> tuple[Array, Array]:
     """Exposure of each LM by column, and of each item."""
+    n_rows = table.n_lms if table.lm is None else len(table.lm)
 
     def look(total: Array, number: Array) -> tuple[Array, Array]:
         given = table.chunk(response.affine, number)[0]
         if given is None:
-            given = jnp.broadcast_to(table.real[number], (table.n_lms, table.items.shape[1]))
+            given = jnp.broadcast_to(table.real[number], (n_rows, table.items.shape[1]))
         return total.at[:, table.column[number]].add(given.sum(1)), given.sum(0)
 
-    n_rows = table.n_lms if table.lm is None else len(table.lm)
     rows, items = jax.lax.scan(look, jnp.zeros((n_rows, n_columns)), jnp.arange(len(table.column)))
     lms = rows if table.lm is None else jnp.zeros((table.n_lms, n_columns)).at[table.lm].add(rows)
     return lms, _placed(table, items)
