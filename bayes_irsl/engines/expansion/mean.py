@@ -42,8 +42,9 @@ _ONLY_LMS = (True, True)
 _LARGEST_ROUGH, _LARGEST_ROUGH_OF_LMS = 2.0, 3.0
 # LMs by which items are placed first, where there are at least twice as many.
 _FEW_LMS = 512
-# Done when the last step was this short, in standard deviations: in the mean, and for what several share.
-_CLOSE, _REST_CLOSE = 0.02, 0.3
+# Done when the last step was this short, in standard deviations: over all, and for what several share; or over all, so
+# short that single precision might not let it be shorter.
+_CLOSE, _REST_CLOSE, _CLOSEST = 0.02, 0.1, 0.01
 _MOST_STEPS = 60
 # Steps are cut to this length in every parameter, shorter in what several share; and to this share at most.
 _LARGEST_STEP, _LARGEST_REST_STEP, _LEAST_SHARE = 1.0, 0.5, 0.1
@@ -202,29 +203,14 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
     setting, u = _begin(form, design, key)
     looks = count()
 
-    def told(*_: object) -> None:
+    def told() -> None:
         watch(next(looks))
 
+    # Some LMs place all items, and items place the others, in a fraction of the time.
     thin = thinned(setting.table, _FEW_LMS)
+    u, size = _placed(form, setting if thin is setting.table else _with(form, setting, thin), u, _OF_LMS, told)
     if thin is not setting.table:
-        # Some LMs place all items, and so the others, in a fraction of the time.
-        near = _settled(form, _with(form, setting, thin), u, _OF_LMS, told)
-        return _settled(form, setting, near.mean, _ONLY_LMS, told)
-    return _settled(form, setting, u, _OF_LMS, told)
-
-
-def _settled(form: Form, setting: Setting, u: Array, rough: Sequence[bool], told: Callable[[], None]) -> Found:
-    """Take rough steps, of LMs or of items, and then joint ones until they are short."""
-    size = _SIZES[0]
-    for number, of_lms in enumerate(rough):
-        told()
-        is_first = of_lms and number > 0 and not any(rough[:number])
-        step = partial(_roughly, form, setting=setting, u=u, is_of_lms=jnp.asarray(of_lms), is_first=jnp.asarray(is_first))
-        ahead = step(size)
-        if (needed := _nodes(ahead.span)) > size:
-            size = needed
-            ahead = step(size)
-        u = ahead.u
+        u, size = _placed(form, setting, u, _ONLY_LMS, told)
     largest = jnp.full(u.size, _LARGEST_STEP).at[setting.places.rest].set(_LARGEST_REST_STEP)
     look = partial(_look, form, size, setting)
     now, share = look(u, jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])), 1.0
@@ -238,9 +224,26 @@ def _settled(form: Form, setting: Setting, u: Array, rough: Sequence[bool], told
             break
         now = now if is_bad and share > _LEAST_SHARE else ahead
         share = min(1.0, 2.0 * share) if gain < 1.0 - 0.2 * share else max(0.5 * share, _LEAST_SHARE)
-        if now.length < _CLOSE and now.rest_length < _REST_CLOSE:
+        if now.length < _CLOSE and now.rest_length < _REST_CLOSE or now.length < _CLOSEST:
             return Found(now.u + now.step, now.arrow, setting, settled=True)
     return Found(now.u, now.arrow, setting, settled=False)
+
+
+def _placed(
+    form: Form, setting: Setting, u: Array, rough: Sequence[bool], told: Callable[[], None]
+) -> tuple[Array, int]:
+    """Take rough steps, of LMs or of items; and tell how many nodes the last one needed."""
+    size = _SIZES[0]
+    for number, of_lms in enumerate(rough):
+        told()
+        is_first = of_lms and number > 0 and not any(rough[:number])
+        step = partial(_roughly, form, setting=setting, u=u, is_of_lms=jnp.asarray(of_lms), is_first=jnp.asarray(is_first))
+        ahead = step(size)
+        if (needed := _nodes(ahead.span)) > size:
+            size = needed
+            ahead = step(size)
+        u = ahead.u
+    return u, size
 
 
 def _nodes(span: Array) -> int:
