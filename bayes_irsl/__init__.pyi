@@ -6,6 +6,7 @@ from bayes_irsl.covariates import Axis
 from bayes_irsl.diagnostics import diagnose
 from bayes_irsl.door.reading import read_responses
 from bayes_irsl.engines.hmc import HMC
+from bayes_irsl.engines.laplace import Laplace
 from bayes_irsl.engines.nuts import NUTS
 from bayes_irsl.engines.svi import SVI
 from bayes_irsl.errors import InputError
@@ -25,6 +26,7 @@ __all__ = [
     "Axis",
     "Fit",
     "InputError",
+    "Laplace",
     "Model",
     "Responses",
     "check",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bayes_irsl.covariates import Axis
 from bayes_irsl.engines.base import Engine
 from bayes_irsl.engines.hmc import HMC
+from bayes_irsl.engines.laplace import Laplace
 from bayes_irsl.engines.svi import SVI
 from bayes_irsl.responses import Responses
 from irsl_models import likelihoods, trends
@@ -12,10 +13,18 @@ from irsl_models.model import Part
 
 MOST_CELLS_FOR_HMC = 100_000
 """Above this many cells HMC takes more than some minutes on two cores."""
+_OF_LAPLACE = (likelihoods.bernoulli, likelihoods.binomial, likelihoods.beta, likelihoods.ordered_beta)
 
 
-def choose_engine(responses: Responses) -> tuple[Engine, str]:
-    """Choose an engine by the size of the table.
+def choose_engine(responses: Responses, likelihood: Part | None) -> tuple[Engine, str]:
+    """Choose an engine by the size of the table, and for large ones by the likelihood.
+
+    Parameters
+    ----------
+    responses : Responses
+        The table.
+    likelihood : callable or None
+        The likelihood of the model; None leaves it to the data.
 
     Returns
     -------
@@ -27,7 +36,12 @@ def choose_engine(responses: Responses) -> tuple[Engine, str]:
     cells = len(responses.cells)
     if cells <= MOST_CELLS_FOR_HMC:
         return HMC(), f"engine hmc: {cells:,} cells"
-    return SVI(), f"engine svi: {cells:,} cells are too many for hmc in minutes; hmc is slower and better"
+    if likelihood is None:
+        likelihood, _ = choose_likelihood(responses)
+    why = f"{cells:,} cells are too many for hmc in minutes; hmc is slower and better"
+    if likelihood in _OF_LAPLACE:
+        return Laplace(), f"engine laplace: {why}"
+    return SVI(), f"engine svi: {why}"
 
 
 def choose_likelihood(responses: Responses) -> tuple[Part, str]:

@@ -141,7 +141,8 @@ def fit(
     responses : Responses
         The table, from `read_responses`.
     engine : Engine, optional
-        How to get to the posterior: `HMC(...)`, `NUTS(...)` or `SVI(...)`; chosen by size, and noted, if not given.
+        How to get to the posterior: `HMC(...)`, `NUTS(...)`, `Laplace(...)` or `SVI(...)`; chosen by the table, and
+        noted, if not given.
     x : str, optional
         Scaling variable, ``NAME`` or ``NAME:log10|linear|date``: a column of the LM table.
     group : str or sequence of str
@@ -192,12 +193,12 @@ def fit(
     if faults:
         raise InputError(*faults)
     seed = seeds.checked(seed)
-    engine, engine_note = (engine, "") if engine is not None else choose_engine(responses)
     groups = (group,) if isinstance(group, str) else tuple(group)
     _, (model, axis, encoded, responses, trend_notes) = gathered(
         lambda: _check_groups(responses, groups), lambda: _scaled(model, responses, x, missing_x)
     )
     model, likelihood_note = _with_likelihood(model, responses)
+    engine, engine_note = (engine, "") if engine is not None else choose_engine(responses, model.likelihood)
     population = encoding.population(responses.cells, responses.lms, responses.items, encoded, groups)
     _check_one_lm(model, population)
     with double_precision(), watching(progress) as watch:

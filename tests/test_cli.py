@@ -264,7 +264,10 @@ def test_the_scale_of_each_grouping_is_among_the_parameters(fit: bi.Fit) -> None
         (["--trend", "cubic"], "Give one of linear, none, power, random_walk"),
         (["--curve", "4pl"], "option curve, value '4pl': it is not offered yet. Give one of 1pl, 2pl, 3pl"),
         (["--likelihood", "normal"], "Give one of auto, bernoulli, beta"),
-        (["--engine", "laplace"], "option engine, value 'laplace': it is not offered yet. Give one of hmc, nuts, svi"),
+        (
+            ["--engine", "stan"],
+            "option engine, value 'stan': the option does not know this word. Give one of hmc, laplace",
+        ),
         (["--engine", "svi", "--chains", "2"], "option chains, value '2': svi has no such setting"),
         (["--prior.slop", "HalfNormal(1)"], "The model has deviation_scale, drift_scale"),
         (["--x", "x", "--prior.scatter_ratio", "HalfNormal"], "option prior.scatter_ratio, value 'HalfNormal'"),

@@ -20,6 +20,7 @@ from bayes_irsl.engines.nuts import NUTS
 from bayes_irsl.engines.running import ALONE, Running
 from bayes_irsl.engines.whitening import FLATTEST, Whitening
 from bayes_irsl.simulation import Truth
+from irsl_models import likelihoods
 
 SIZE = 12
 SCALES = np.geomspace(0.2, 4.0, SIZE)
@@ -112,10 +113,17 @@ def test_the_inverse_undoes_a_whitening() -> None:
             np.testing.assert_allclose(whitening.inverse(whitening(z)), z, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("cells", "engine"), [(100_000, "hmc"), (100_001, "svi")])
-def test_the_table_decides_on_the_engine(cells: int, engine: str) -> None:
+@pytest.mark.parametrize(
+    ("cells", "likelihood", "engine"),
+    [
+        (100_000, likelihoods.beta, "hmc"),
+        (100_001, likelihoods.beta, "laplace"),
+        (100_001, likelihoods.beta_binomial, "svi"),
+    ],
+)
+def test_the_table_decides_on_the_engine(cells: int, likelihood: Any, engine: str) -> None:
     table: Any = SimpleNamespace(cells=range(cells))
-    chosen, why = choose_engine(table)
+    chosen, why = choose_engine(table, likelihood)
     assert chosen.name == engine
     assert why.startswith(f"engine {engine}: {cells:,} cells")
 

@@ -77,7 +77,7 @@ def fit(
     prior : dict of str to str
         Prior of one parameter, by its name: --prior.drift_scale "HalfNormal(0.5)".
     engine : str or None
-        hmc, nuts or svi; chosen by the size of the table if not given.
+        hmc, laplace, nuts or svi; chosen by the size of the table if not given.
     draws : int or None
         Posterior draws of each chain.
     chains : int or None
@@ -117,7 +117,7 @@ def fit(
     settings = {"draws": draws, "chains": chains, "warmup": warmup, "target_accept": target_accept}
     (model, notes), run = gathered(
         lambda: model_of(chosen_trend, chosen_curve, chosen_likelihood, prior or {}, table, axis, tables.missing_x),
-        lambda: with_settings(chosen_engine, settings, table),
+        lambda: with_settings(chosen_engine, settings, table, chosen_likelihood),
     )
     if resume and not goes_on:
         tell(f"nothing to resume: no unfinished run lies in {checkpoint}, so the fit begins anew")

@@ -136,12 +136,13 @@ def likelihood_of(word: str) -> Part | None:
 def engine_of(word: str | None) -> Engine | None:
     """Look an engine up, with its default settings; None where it is left open."""
     from bayes_irsl.engines.hmc import HMC
+    from bayes_irsl.engines.laplace import Laplace
     from bayes_irsl.engines.nuts import NUTS
     from bayes_irsl.engines.svi import SVI
 
     if word is None:
         return None
-    engine: Engine = part("engine", {"hmc": HMC, "nuts": NUTS, "svi": SVI}, word, later=("laplace",))()
+    engine: Engine = part("engine", {"hmc": HMC, "laplace": Laplace, "nuts": NUTS, "svi": SVI}, word)()
     return engine
 
 
@@ -200,24 +201,28 @@ def with_priors(model: Model, texts: Mapping[str, str]) -> Model:
     return model.with_priors(**found)
 
 
-def with_settings(engine: Engine | None, settings: Mapping[str, Any], responses: Responses) -> Engine | None:
+def with_settings(
+    engine: Engine | None, settings: Mapping[str, Any], responses: Responses, likelihood: Part | None
+) -> Engine | None:
     """Change settings of an engine; None where nothing was asked for, and the fit chooses.
 
     Parameters
     ----------
     engine : Engine or None
-        By default the one chosen by the size of the table.
+        By default the one chosen by the table.
     settings : mapping of str to object
         Settings by name; None for those that were not given.
     responses : Responses
         The table it will run on.
+    likelihood : callable or None
+        The likelihood of the model, if one was named.
     """
     from bayes_irsl.choices import choose_engine
 
     given = {name: value for name, value in settings.items() if value is not None}
     if not given:
         return engine
-    chosen: Any = choose_engine(responses)[0] if engine is None else engine
+    chosen: Any = choose_engine(responses, likelihood)[0] if engine is None else engine
     faults = [
         Fault(
             f"option {name.replace('_', '-')}",

@@ -27,7 +27,16 @@ _VALUES_AT_ONCE = 2**17
 
 @dataclass(frozen=True)
 class Laplace:
-    """Joint normal approximation around the posterior mean.
+    r"""Joint normal approximation around the posterior mean: fast on tables of any size.
+
+    Abilities and parameters of items are at their means, scales at the mode of their marginal posterior; draws vary all
+    of them together. Curvature is Fisher's information, so the precision is positive wherever the search is. The more
+    responses each LM and each item has, the better the approximation. On small tables it may not settle, which a note
+    says: take `HMC` there. The draws are independent and come as one chain, for which R-hat says nothing.
+
+    It takes the likelihoods whose log density is a sum of products (`irsl_models.affine`): ``bernoulli``, ``binomial``,
+    ``beta`` and ``ordered_beta``, with any trend and curve. Responses are looked at by matrix products on a grid of
+    abilities, about a dozen times in all.
 
     Parameters
     ----------
@@ -56,7 +65,8 @@ class Laplace:
         form = mean.form_of(model, without_cells(design))
         if form is None:
             rule = "it takes likelihoods bernoulli, binomial, beta and ordered_beta"
-            raise InputError(Fault("engine laplace", "likelihood", rule, "Take hmc or svi", "another"))
+            name = getattr(model.likelihood, "__name__", "the likelihood")
+            raise InputError(Fault("engine laplace", "likelihood", rule, "Take hmc or svi", name))
         find_key, draw_key = jax.random.split(jax.random.key(seed))
         found = mean.find(form, design, find_key, lambda step: running.watch(Progress("looks at the table", step)))
         running.watch(Progress("drawing"))

@@ -1,4 +1,4 @@
-r"""Laws whose log density is a sum of products: numbers that a response gives, times functions of the logit of its mean.
+r"""Laws whose log density is a sum of products: numbers that a response gives, times functions of its logit.
 
 .. math:: \log p(y \mid \eta, \omega) = \text{exposure} \cdot g_0(\eta, \omega) + \sum_c d_c(y)\, g_c(\eta, \omega)
     + \text{what depends on y alone}
@@ -9,46 +9,13 @@ product, whatever else the law computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
 import jax.numpy as jnp
 from jax.nn import softplus
 from jaxtyping import Array
 
 from irsl_models.distributions import shapes, sides
+from irsl_models.law import Affine, Pairs
 from irsl_models.special import log_gamma, log_sigmoid, trigamma
-
-Pairs = Mapping[tuple[str, str], Array]
-
-
-@dataclass(frozen=True)
-class Affine:
-    """The parts of such a law.
-
-    Parameters
-    ----------
-    columns : callable
-        Takes the data by their names; gives the numbers d of every response.
-    weights : callable
-        Takes the logit, then the parameters of the law by their names; gives g, that of the exposure first.
-    information : callable
-        Takes the same; gives the Fisher information of one response, or of one unit of exposure, by pairs of
-        ``"logit"`` and names of parameters. Pairs that are left out have none.
-    data : tuple of str
-        Data that the columns are made of: fields of the design, or ``value``, the response itself.
-    flat : int
-        So many of the last weights do not depend on the logit.
-    exposure : str, optional
-        Data of the law that say how much a response counts; 1 each without.
-    """
-
-    columns: Callable[..., tuple[Array, ...]]
-    weights: Callable[..., tuple[Array, ...]]
-    information: Callable[..., Pairs]
-    data: tuple[str, ...] = ("value",)
-    flat: int = 0
-    exposure: str | None = None
 
 
 def _count_columns(value: Array) -> tuple[Array, ...]:

@@ -8,8 +8,40 @@ from dataclasses import dataclass, field
 from jaxtyping import Array, Float
 from numpyro.distributions import Distribution
 
-from irsl_models.affine import Affine
 from irsl_models.design import Design
+
+Pairs = Mapping[tuple[str, str], Array]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The parts of a law whose log density is a sum of products of numbers that a response gives and of functions.
+
+    They are told in `irsl_models.affine`.
+
+    Parameters
+    ----------
+    columns : callable
+        Takes the data by their names; gives the numbers d of every response.
+    weights : callable
+        Takes the logit, then the parameters of the law by their names; gives g, that of the exposure first.
+    information : callable
+        Takes the same; gives the Fisher information of one response, or of one unit of exposure, by pairs of
+        ``"logit"`` and names of parameters. Pairs that are left out have none.
+    data : tuple of str
+        Data that the columns are made of: fields of the design, or ``value``, the response itself.
+    flat : int
+        So many of the last weights do not depend on the logit.
+    exposure : str, optional
+        Data of the law that say how much a response counts; 1 each without.
+    """
+
+    columns: Callable[..., tuple[Array, ...]]
+    weights: Callable[..., tuple[Array, ...]]
+    information: Callable[..., Pairs]
+    data: tuple[str, ...] = ("value",)
+    flat: int = 0
+    exposure: str | None = None
 
 
 @dataclass(frozen=True)

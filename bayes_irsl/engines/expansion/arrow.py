@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from bayes_irsl.engines.expansion.posterior import Places
 
@@ -170,7 +170,8 @@ def axes_of(blocks: Float[Array, "level own own"]) -> Float[Array, "level own ax
     size = blocks.shape[-1]
     if size > _MOST_UNROLLED:
         values, vectors = jnp.linalg.eigh(blocks)
-        return vectors / jnp.sqrt(jnp.maximum(jnp.abs(values), _LEAST_CURVATURE))[..., None, :]
+        axes: Array = vectors / jnp.sqrt(jnp.maximum(jnp.abs(values), _LEAST_CURVATURE))[..., None, :]
+        return axes
     # A factor of each, entry by entry: all levels at once are much faster than one by one.
     root: dict[tuple[int, int], Array] = {}
     inverse: dict[tuple[int, int], Array] = {}
@@ -218,7 +219,8 @@ def _rest_root(given: Float[Array, "rest rest"], uneven: Float[Array, "rest rest
     values, vectors = jnp.linalg.eigh(given)
     unit = vectors / jnp.sqrt(jnp.maximum(jnp.abs(values), _LEAST_CURVATURE))
     lost, axes = jnp.linalg.eigh(unit.T @ uneven @ unit)
-    return (unit @ axes) / jnp.sqrt(jnp.maximum(1.0 - lost, _LEAST_SHARE))
+    root: Array = (unit @ axes) / jnp.sqrt(jnp.maximum(1.0 - lost, _LEAST_SHARE))
+    return root
 
 
 def _rooted(arrow: Arrow, noise: Float[Array, "lm axis"]) -> Float[Array, "lm own"]:
@@ -245,7 +247,8 @@ def _balanced(arrow: Arrow, places: Places, free: Float[Array, "lm own"]) -> Flo
         return free
     within = jnp.einsum("sio,iot->st", places.balanced, arrow.balance)
     off = jnp.einsum("sio,io->s", places.balanced, free)
-    return free - arrow.balance @ jnp.linalg.solve(within, off)
+    kept: Array = free - arrow.balance @ jnp.linalg.solve(within, off)
+    return kept
 
 
 def _lm_solved(arrow: Arrow, places: Places, slope: Float[Array, "lm own"]) -> Float[Array, "lm own"]:
@@ -254,7 +257,8 @@ def _lm_solved(arrow: Arrow, places: Places, slope: Float[Array, "lm own"]) -> F
 
 def _gathered(arrow: Arrow, half: Float[Array, "item axis"]) -> Float[Array, "column node"]:
     """What items put on the nodes of each column."""
-    return jax.ops.segment_sum(jnp.einsum("jak,ja->jk", arrow.forms, half), arrow.column, len(arrow.shares))
+    gathered: Array = jax.ops.segment_sum(jnp.einsum("jak,ja->jk", arrow.forms, half), arrow.column, len(arrow.shares))
+    return gathered
 
 
 def _taken(places: Places, u: Float[Array, " parameter"]) -> tuple[Array, Array, Array]:
@@ -266,7 +270,11 @@ def _together(arrow: Arrow, places: Places, half: Array, lm: Array, rest: Array,
     """Solve for items, given whitened ones and all else, and put the parts where they belong."""
     on_nodes = jnp.einsum("ciok,io->ck", arrow.shares, lm)
     # One column is read by all items as it is, rather than copied for each.
-    met = arrow.forms @ on_nodes[0] if len(on_nodes) == 1 else jnp.einsum("jak,jk->ja", arrow.forms, on_nodes[arrow.column])
+    met = (
+        arrow.forms @ on_nodes[0]
+        if len(on_nodes) == 1
+        else jnp.einsum("jak,jk->ja", arrow.forms, on_nodes[arrow.column])
+    )
     half = half - met - arrow.pulled @ rest
     item = jnp.einsum("joa,ja->jo", arrow.item_axes, half)
     u = jnp.zeros(size).at[places.item].set(item, mode="drop").at[places.lm].set(lm, mode="drop")

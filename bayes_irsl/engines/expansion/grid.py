@@ -1,7 +1,7 @@
 r"""Smooth functions of ability by their values at Chebyshev nodes.
 
-A function of ability that is smooth is known everywhere from a few dozen values. So a sum over LMs of such a function is
-a sum over nodes, weighted by what all LMs together put on each node.
+A function of ability that is smooth is known everywhere from a few dozen values. So a sum over LMs of such a function
+is a sum over nodes, weighted by what all LMs together put on each node.
 """
 
 from __future__ import annotations

@@ -19,17 +19,27 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from bayes_irsl.engines.compiling import SAFE
 from bayes_irsl.engines.expansion import arrow
-from bayes_irsl.engines.expansion.arrow import Arrow, Levels, Shared
+from bayes_irsl.engines.expansion.arrow import Arrow, Levels
+from bayes_irsl.engines.expansion.blocks import (
+    Acts,
+    directions,
+    forms_of,
+    met_of,
+    own_blocks,
+    prior_means,
+    shared_blocks,
+    spread_of,
+)
 from bayes_irsl.engines.expansion.grid import basis
 from bayes_irsl.engines.expansion.posterior import Places, Posterior, without_cells
-from bayes_irsl.engines.expansion.sweep import Information, Response, exposures, information, sweep
+from bayes_irsl.engines.expansion.sweep import Response, exposures, information, sweep
 from bayes_irsl.engines.expansion.table import Table, lay_out, thinned
 from irsl_models import Design, Model
-from irsl_models.affine import Affine
+from irsl_models.law import Affine
 
 # Numbers of nodes that are tried.
 _SIZES = (64, 128, 256)
@@ -54,8 +64,6 @@ _LARGEST_GAIN = 1.2
 _ASIDE = 0.05
 # Parameters that are drawn in all, and pairs of opposite draws over which the prior is averaged.
 _DRAWN, _PAIRS = 2**17, (16, 128)
-# ... and those over which its curvature is.
-_FEW = 4
 
 
 @dataclass(frozen=True)
@@ -157,21 +165,6 @@ class Found:
     settled: bool
 
 
-class Acts(NamedTuple):
-    """What a step in each of some directions does to abilities and to what items have.
-
-    Parameters
-    ----------
-    lm : Float[Array, "direction lm column"]
-        To abilities.
-    item : Float[Array, "direction quantity item"]
-        To what items have.
-    """
-
-    lm: Array
-    item: Array
-
-
 def form_of(model: Model, bare: Design) -> Form | None:
     """Look at a model; None if its law is not affine."""
     posterior = Posterior.of(model, bare)
@@ -224,7 +217,7 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
             break
         now = now if is_bad and share > _LEAST_SHARE else ahead
         share = min(1.0, 2.0 * share) if gain < 1.0 - 0.2 * share else max(0.5 * share, _LEAST_SHARE)
-        if now.length < _CLOSE and now.rest_length < _REST_CLOSE or now.length < _CLOSEST:
+        if (now.length < _CLOSE and now.rest_length < _REST_CLOSE) or now.length < _CLOSEST:
             return Found(now.u + now.step, now.arrow, setting, settled=True)
     return Found(now.u, now.arrow, setting, settled=False)
 
@@ -237,7 +230,9 @@ def _placed(
     for number, of_lms in enumerate(rough):
         told()
         is_first = of_lms and number > 0 and not any(rough[:number])
-        step = partial(_roughly, form, setting=setting, u=u, is_of_lms=jnp.asarray(of_lms), is_first=jnp.asarray(is_first))
+        step = partial(
+            _roughly, form, setting=setting, u=u, is_of_lms=jnp.asarray(of_lms), is_first=jnp.asarray(is_first)
+        )
         ahead = step(size)
         if (needed := _nodes(ahead.span)) > size:
             size = needed
@@ -274,10 +269,10 @@ def _roughly(form: Form, size: int, setting: Setting, u: Array, is_of_lms: Array
 
     bend = jax.grad(partial(posterior.prior, setting.bare))
     slope = bend(u) - jax.grad(level)(u)
-    directions = _directions(places, u.size)[0]
-    acts = Acts(*jax.lax.map(lambda direction: jax.jvp(parts, (u,), (direction,))[1], directions))
-    rows = jax.lax.map(lambda direction: jax.jvp(bend, (u,), (direction,))[1], directions)
-    blocks = _blocks(places, known, acts, rows)
+    of_levels = directions(places, u.size)[0]
+    acts = Acts(*jax.lax.map(lambda direction: jax.jvp(parts, (u,), (direction,))[1], of_levels))
+    rows = jax.lax.map(lambda direction: jax.jvp(bend, (u,), (direction,))[1], of_levels)
+    blocks = own_blocks(places, known, acts, rows)
     steps = []
     for block, at in zip(blocks, (places.item, places.lm), strict=True):
         axes = arrow.axes_of(block)
@@ -328,23 +323,23 @@ def _look(form: Form, size: int, setting: Setting, u: Array, spread: Array) -> L
     posterior, places = form.posterior, setting.places
     parts, prior = partial(posterior.parts, setting.bare), partial(posterior.prior, setting.bare)
     ability, quantities = parts(u)
-    of_levels, of_rest = _directions(places, u.size)
+    of_levels, of_rest = directions(places, u.size)
     acts = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_levels))
     grid = basis(ability, spread, size)
     known = information(form.response, setting.table, grid, quantities)
     bends = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u,), (direction,))[1], of_levels)
-    own_item, own_lm = _blocks(places, known, acts, bends)
-    met = _met(setting, known, grid.mean)
-    levels = Levels(own_item, own_lm, *_forms(places, met, acts), setting.column)
+    own_item, own_lm = own_blocks(places, known, acts, bends)
+    met = met_of(known, setting.lm_share, setting.item_share, grid.mean)
+    levels = Levels(own_item, own_lm, *forms_of(places, met, acts), setting.column)
     factors = arrow.factor_levels(levels, places)
-    reach, steps = _spread(places, factors, acts, u.size)
+    reach, steps = spread_of(places, factors, acts, u.size)
 
     def stepped(u: Array) -> Array:
         items: Array = jax.vmap(lambda step: parts(u + step)[1])(steps)
         return items
 
     sums = sweep(form.response, setting.table, basis(ability, reach, size), stepped(u))
-    means = _prior_means(prior, places, u, jax.lax.map(partial(arrow.drawn, factors, places), setting.noise), of_rest)
+    means = prior_means(prior, places, u, jax.lax.map(partial(arrow.drawn, factors, places), setting.noise), of_rest)
 
     def level(u: Array) -> Array:
         """A function whose slope is that of the responses."""
@@ -352,7 +347,9 @@ def _look(form: Form, size: int, setting: Setting, u: Array, spread: Array) -> L
 
     slope = means.slope - jax.grad(level)(u)
     acts_of_rest = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_rest))
-    factors = arrow.factor_shared(factors, _shared(setting, known, met, acts, acts_of_rest, means), places)
+    factors = arrow.factor_shared(
+        factors, shared_blocks(places, setting.column, known, met, acts, acts_of_rest, means), places
+    )
     step = -arrow.solved(factors, places, slope)
     rest_sd = jnp.linalg.norm(factors.rest_root, axis=1)
     return Look(
@@ -364,133 +361,4 @@ def _look(form: Form, size: int, setting: Setting, u: Array, spread: Array) -> L
         energy=means.level - sums.value,
         length=jnp.sqrt(jnp.maximum(-(slope @ step), 0.0) / u.size),
         rest_length=jnp.abs(step[places.rest] / rest_sd).max(initial=0.0),
-    )
-
-
-def _directions(places: Places, size: int) -> tuple[Float[Array, "kind parameter"], Float[Array, "rest parameter"]]:
-    """Ones in all places of a kind, items first, then LMs; and each of what several share on its own."""
-    kinds = [jnp.zeros(size).at[at].set(1.0, mode="drop")[None] for at in (*places.item.T, *places.lm.T)]
-    count = len(places.rest)
-    return jnp.concatenate(kinds), jnp.zeros((count, size)).at[jnp.arange(count), places.rest].set(1.0)
-
-
-def _spread(places: Places, factors: Arrow, acts: Acts, size: int) -> tuple[Array, Array]:
-    """Standard deviations of abilities; and steps to points whose mean stands for the posterior of each item, of all.
-
-    Each given all else.
-    """
-    width = places.item.shape[1]
-    reach = jnp.sqrt(jnp.square(jnp.einsum("oic,ioa->aic", acts.lm[width:], factors.lm_axes)).sum(0))
-    axes = width**0.5 * jnp.moveaxis(factors.item_axes, -1, 0)
-    steps = jax.vmap(lambda step: jnp.zeros(size).at[places.item].set(step, mode="drop"))(axes)
-    return reach, jnp.concatenate([steps, -steps])
-
-
-class PriorMeans(NamedTuple):
-    """The negative log density of the prior in the mean over draws.
-
-    Parameters
-    ----------
-    level : Float[Array, ""]
-        The density.
-    slope : Float[Array, " parameter"]
-        Its slope.
-    rows : Float[Array, "rest parameter"]
-        Rows of its curvature that belong to what several share.
-    uneven : Float[Array, "rest rest"]
-        Variance over draws of the part of the slope of what several share that is even in the draw.
-    """
-
-    level: Array
-    slope: Array
-    rows: Array
-    uneven: Array
-
-
-def _prior_means(
-    prior: Callable[[Array], Array], places: Places, u: Array, around: Array, directions: Array
-) -> PriorMeans:
-    def pair(step: Array) -> tuple[Array, Array]:
-        levels, slopes = jax.vmap(jax.value_and_grad(prior))(jnp.stack([u + step, u - step]))
-        return levels.mean(), slopes.mean(0)
-
-    levels, slopes = jax.lax.map(pair, around)
-    away = (slopes - slopes.mean(0))[:, places.rest]
-
-    def bent(step: Array) -> Array:
-        return jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u + step,), (direction,))[1], directions)
-
-    rows = jax.lax.map(bent, jnp.concatenate([around[:_FEW], -around[:_FEW]])).mean(0)
-    return PriorMeans(levels.mean(), slopes.mean(0), rows, away.T @ away / len(away))
-
-
-class Met(NamedTuple):
-    """What one response has of its item and its LM at once, as it is expected of the pair where some are missing.
-
-    Parameters
-    ----------
-    between : Float[Array, "quantity node item"]
-        Information about an item, and the ability at a node.
-    shares : Float[Array, "column lm node"]
-        What an LM puts on the nodes.
-    """
-
-    between: Array
-    shares: Array
-
-
-def _met(setting: Setting, known: Information, mean: Array) -> Met:
-    return Met(known.between * setting.item_share, setting.lm_share[..., None] * mean)
-
-
-def _forms(places: Places, met: Met, acts: Acts) -> tuple[Array, Array]:
-    width = places.item.shape[1]
-    forms = jnp.einsum("oqj,qtj->jot", acts.item[:width], met.between)
-    return forms, jnp.einsum("oic,cit->ciot", acts.lm[width:], met.shares)
-
-
-def _blocks(places: Places, known: Information, acts: Acts, rows: Array) -> tuple[Array, Array]:
-    """Precision of each item and of each LM, given all else."""
-    n_item, n_lm = places.item.shape[1], places.lm.shape[1]
-    end = rows.shape[1]
-
-    def own(rows: Array, positions: Array) -> Array:
-        """Blocks of all levels; what a level lacks stands alone with curvature one."""
-        missing = (positions >= end)[:, :, None] & jnp.eye(positions.shape[1], dtype=bool)
-        return jnp.where(missing, 1.0, jnp.moveaxis(_at(rows, positions), 0, -1))
-
-    item, by_lm = acts.item[:n_item], acts.lm[n_item : n_item + n_lm]
-    return (
-        own(rows[:n_item], places.item) + jnp.einsum("oqj,qpj,npj->jon", item, known.item, item),
-        own(rows[n_item : n_item + n_lm], places.lm) + jnp.einsum("oic,ic,nic->ion", by_lm, known.lm, by_lm),
-    )
-
-
-def _at(rows: Array, positions: Array) -> Array:
-    return jnp.take(rows, positions, axis=1, mode="fill", fill_value=0.0)
-
-
-def _shared(setting: Setting, known: Information, met: Met, acts: Acts, of_rest: Acts, means: PriorMeans) -> Shared:
-    """Curvature of the prior and information of the responses that belong to what several share."""
-    places = setting.places
-    width = places.item.shape[1]
-    item, lm = acts.item[:width], acts.lm[width:]
-    # On the nodes of each column: LMs, as what is shared moves them; and items, likewise.
-    lms = jnp.einsum("cit,ric->crt", met.shares, of_rest.lm)
-    items = jnp.einsum("qtj,rqj->jtr", met.between, of_rest.item)
-    items = jax.ops.segment_sum(items, setting.column, len(met.shares))
-    moved = lms[0] if len(lms) == 1 else lms[setting.column]
-    form = jnp.einsum("oqj,qtj->jot", item, met.between)
-    of_item = jnp.einsum("oqj,qpj,rpj->jor", item, known.item, of_rest.item)
-    of_item += jnp.einsum("jot,rt->jor" if len(lms) == 1 else "jot,jrt->jor", form, moved)
-    of_lm = jnp.einsum("oic,ic,ric->ior", lm, known.lm, of_rest.lm)
-    of_lm += jnp.einsum("oic,cit,ctr->ior", lm, met.shares, items)
-    own = jnp.einsum("ric,ic,sic->rs", of_rest.lm, known.lm, of_rest.lm)
-    own += jnp.einsum("rqj,qpj,spj->rs", of_rest.item, known.item, of_rest.item)
-    mixed = jnp.einsum("crt,cts->rs", lms, items)
-    return Shared(
-        item=of_item + jnp.moveaxis(_at(means.rows, places.item), 0, -1),
-        lm=of_lm + jnp.moveaxis(_at(means.rows, places.lm), 0, -1),
-        own=means.rows[:, places.rest] + own + mixed + mixed.T,
-        uneven=means.uneven,
     )

@@ -19,8 +19,8 @@ from jaxtyping import Array, Float
 
 from bayes_irsl.engines.expansion.grid import Basis
 from bayes_irsl.engines.expansion.table import Table
-from irsl_models.affine import Affine
 from irsl_models.curves import logit_mean
+from irsl_models.law import Affine
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,11 @@ def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "s
         def level(placed: Array) -> tuple[Array, tuple[Array, ...]]:
             weights = jax.vmap(lambda at: response.weights(nodes, at))(placed)
             graded, even = weights[: 1 + n_graded], weights[1 + n_graded :]
-            total = sum((a * b).sum((1, 2)) for a, b in zip(weighed, graded, strict=True))
-            total += sum((a * b[:, 0]).sum(1) for a, b in zip(flat, even, strict=True))
+            total = jnp.zeros(len(placed), kind)
+            for on_nodes, weight in zip(weighed, graded, strict=True):
+                total += (on_nodes * weight).sum((1, 2))
+            for all_lms, weight in zip(flat, even, strict=True):
+                total += (all_lms * weight[:, 0]).sum(1)
             return total.mean(), tuple(weight.mean(0) for weight in graded)
 
         (value, weights), by_item = jax.value_and_grad(level, has_aux=True)(placed)
@@ -169,7 +172,9 @@ def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "s
     return Sums(value, by_lm, _placed(table, by_item.astype(wide)))
 
 
-def information(response: Response, table: Table, basis: Basis, quantities: Float[Array, "quantity item"]) -> Information:
+def information(
+    response: Response, table: Table, basis: Basis, quantities: Float[Array, "quantity item"]
+) -> Information:
     """Fisher information of all responses: what they are does not matter, only which there are.
 
     Parameters
@@ -181,16 +186,16 @@ def information(response: Response, table: Table, basis: Basis, quantities: Floa
     """
     kind, wide = table.kind, quantities.dtype
     nodes, by_row = basis.nodes.astype(kind)[:, None], _by_row(table, basis)
-    is_even = table.exposed(response.affine)
+    is_even = table.is_even(response.affine)
 
     def look(carry: Array, number: Array) -> tuple[Array, tuple[Array, Array]]:
         column, real = table.column[number], table.real[number].astype(kind)
         known = response.information(nodes, quantities[:, table.items[number]].astype(kind)) * real
         here = by_row[column]
-        if is_even:
+        exposure, _ = table.chunk(response.affine, number)
+        if exposure is None:
             count, own = here.sum(0)[:, None], known[0, 0].sum(1)
         else:
-            exposure, _ = table.chunk(response.affine, number)
             count, own = _product(here.T, exposure), _product(exposure, known[0, 0].T)
         return carry.at[column].add(own.astype(wide)), ((known[1:, 1:] * count).sum(2), known[0, 1:])
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from irsl_models import Design
-from irsl_models.affine import Affine
+from irsl_models.law import Affine
 
 # Items of a chunk, at most.
 _WIDTH = 256
@@ -62,7 +62,7 @@ class Table:
         kinds = [values.dtype for values in self.data.values() if jnp.issubdtype(values.dtype, jnp.floating)]
         return jnp.result_type(*kinds) if kinds else jnp.result_type(float)
 
-    def exposed(self, affine: Affine) -> bool:
+    def is_even(self, affine: Affine) -> bool:
         """Whether all cells count the same."""
         return self.present is None and affine.exposure is None
 
@@ -82,10 +82,9 @@ class Table:
         columns = tuple(
             column.astype(self.kind) * weight for column in affine.columns(**{name: data[name] for name in affine.data})
         )
-        if self.exposed(affine):
-            return None, columns
-        exposure = weight if affine.exposure is None else data[affine.exposure].astype(self.kind) * weight
-        return exposure, columns
+        if affine.exposure is not None:
+            return data[affine.exposure].astype(self.kind) * weight, columns
+        return (None if self.present is None else weight), columns
 
 
 def lay_out(design: Design, affine: Affine, n_columns: int) -> Table:
@@ -158,9 +157,9 @@ def _chunks(of_item: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, bo
     width = int(min(_WIDTH, 2 ** np.ceil(np.log2(sizes.max()))))
     if len(sizes) == 1:
         width = min(width, len(of_item))
-        first = np.arange(0, len(of_item), width)
-        items = np.minimum(first, len(of_item) - width)[:, None] + np.arange(width)
-        return items, (items >= first[:, None]).astype(float), np.zeros(len(items), dtype=int), True
+        starts = np.arange(0, len(of_item), width)
+        items = np.minimum(starts, len(of_item) - width)[:, None] + np.arange(width)
+        return items, (items >= starts[:, None]).astype(float), np.zeros(len(items), dtype=int), True
     chunks, real, column = [], [], []
     for number in range(len(sizes)):
         members = np.flatnonzero(of_item == number)
