@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from bayes_irsl.engines import warm_start
-from bayes_irsl.engines.centring import SUFFIX
+from bayes_irsl.engines.base import structure
+from bayes_irsl.engines.blocks import blocks
+from bayes_irsl.engines.centring import SUFFIX, free
 from bayes_irsl.engines.density import Arguments, Density, Shares
 from bayes_irsl.engines.whitening import Whitening, whiten
 from irsl_models import Design, Model
@@ -33,12 +34,15 @@ class Place:
         The table.
     shares : mapping of str to array
         How centred the levels of each hierarchical site are.
+    own : Int[Array, "own level"]
+        Positions of the parameters of every LM or item, as `blocks` gives them.
     whitening : Whitening
         From whitened coordinates to unconstrained parameters.
     """
 
     design: Design
     shares: Shares
+    own: Array
     whitening: Whitening
 
     @property
@@ -74,10 +78,7 @@ class Coordinates:
 
     def whitened_at(self, place: Place, points: Float[Array, "point parameter"]) -> Place:
         """The place with coordinates that fit what the posterior is at some unconstrained points."""
-        # Abilities meet one another only through the other parameters.
-        marks = [np.full(prod(shape), name == "ability" + SUFFIX) for name, shape in self.density.shapes]
-        diagonal = np.flatnonzero(np.concatenate(marks))
-        return replace(place, whitening=whiten(self.density, place.arguments, points, diagonal))
+        return replace(place, whitening=whiten(self.density, place.arguments, points, np.asarray(place.own)))
 
     def descent(
         self, place: Place, z: Float[Array, "chain parameter"]
@@ -107,8 +108,9 @@ def find(model: Model, design: Design, seed: int) -> tuple[Coordinates, Place]:
     shares = {name: jnp.asarray(share) for name, share in start.shares.items()}
     density = Density.of(model, (design, shares))
     centre = density.flat((design, shares), start.values)
+    own = jnp.asarray(blocks(structure(free(model, shares), design), density.shapes, design))
     coordinates = Coordinates(density)
-    return coordinates, coordinates.whitened_at(Place(design, shares, Whitening.none(centre)), centre[None])
+    return coordinates, coordinates.whitened_at(Place(design, shares, own, Whitening.none(centre)), centre[None])
 
 
 @partial(jax.jit, static_argnums=0)
