@@ -155,6 +155,7 @@ def test_a_model_is_traced_once_for_all_programs(truth: Truth, monkeypatch: pyte
         once = len(traced)
         z = jnp.zeros((2, coordinates.size))
         coordinates.whitened_at(place, z)
-        coordinates.descent(place, z)
+        coordinates.potentials(place, z)
+        coordinates.gradients(place, z)
         jax.jit(jax.grad(lambda z: coordinates.potential(place, z)))(z[0])
     assert len(traced) == once

@@ -32,8 +32,18 @@ _PLATES = {
 }
 
 
+# What an item has in most models: discrimination, threshold and precision.
+_PER_ITEM = 3
+
+
+def side(design: Design) -> str:
+    """Which levels are taken together, ``lm`` or ``item``: those that leave the fewer other parameters."""
+    per_lm = 1 + (design.n_eligible if design.n_eligible > 1 else 0)
+    return "item" if design.lms.size * per_lm < design.n_items * _PER_ITEM else "lm"
+
+
 def blocks(sites: Mapping[str, Any], shapes: tuple[tuple[str, tuple[int, ...]], ...], design: Design) -> np.ndarray:
-    """Positions in the flat vector of what every LM has, or every item: of those that leave the fewer others.
+    """Positions in the flat vector of what every LM has, or every item, by the `side` of the table.
 
     Parameters
     ----------
@@ -51,20 +61,20 @@ def blocks(sites: Mapping[str, Any], shapes: tuple[tuple[str, tuple[int, ...]], 
         No rows where no parameter belongs to a level.
     """
     size = sum(prod(shape) for _, shape in shapes)
-    levels = {"lm": design.lms.size, "item": design.n_items}
-    rows: dict[str, list[np.ndarray]] = {kind: [np.zeros((0, n), dtype=int)] for kind, n in levels.items()}
-    first = 0
+    kind = side(design)
+    n_levels = design.n_items if kind == "item" else design.lms.size
+    rows, first = [np.zeros((0, n_levels), dtype=int)], 0
     for name, shape in shapes:
         at = first + np.arange(prod(shape)).reshape(shape)
         first += at.size
         for plate, axis in _levels(sites[name], len(shape)):
             own = np.moveaxis(at, axis, -1).reshape(-1, shape[axis])
+            if plate.kind != kind:
+                continue
             if plate.number is not None:
                 own = _spread_out(own, np.asarray(getattr(design, plate.number)), size)
-            if own.shape[1] == levels[plate.kind]:
-                rows[plate.kind].append(own)
-    found = [np.concatenate(own) for own in rows.values()]
-    return max(found, key=lambda own: int((own < size).sum()))
+            rows.append(own)
+    return np.concatenate(rows)
 
 
 def _levels(site: Mapping[str, Any], n_dims: int) -> Iterator[tuple[_Plate, int]]:

@@ -45,6 +45,10 @@ class Place:
     own: Array
     whitening: Whitening
 
+    def in_single(self) -> Place:
+        """The same with cells and products in single precision: not for energies, but good for forces."""
+        return replace(self, design=self.design.in_single(), whitening=self.whitening.in_single())
+
     @property
     def arguments(self) -> Arguments:
         """What the density takes beside the parameters."""
@@ -80,11 +84,14 @@ class Coordinates:
         """The place with coordinates that fit what the posterior is at some unconstrained points."""
         return replace(place, whitening=whiten(self.density, place.arguments, points, np.asarray(place.own)))
 
-    def descent(
-        self, place: Place, z: Float[Array, "chain parameter"]
-    ) -> tuple[Float[Array, " chain"], Float[Array, "chain parameter"]]:
-        """Potentials and their gradients at some points."""
-        found: tuple[Array, Array] = _descent(self, place, z)
+    def potentials(self, place: Place, z: Float[Array, "chain parameter"]) -> Float[Array, " chain"]:
+        """Potentials at some points."""
+        found: Array = _potentials(self, place, z)
+        return found
+
+    def gradients(self, place: Place, z: Float[Array, "chain parameter"]) -> Float[Array, "chain parameter"]:
+        """Gradients of the potential at some points."""
+        found: Array = _gradients(self, place, z)
         return found
 
     def pulled_in(self, place: Place, z: Float[Array, "chain parameter"]) -> Float[Array, "chain parameter"]:
@@ -93,9 +100,9 @@ class Coordinates:
         Far from the centre the coordinates may be wrong by so much that a chain starts thousands of nats up and falls
         into the neck of a funnel, out of which no later step leads. A typical point of n dimensions is n / 2 up.
         """
-        level = self.descent(place, jnp.zeros_like(z))[0] + self.size
+        level = self.potentials(place, jnp.zeros_like(z)) + self.size
         for _ in range(_HALVINGS):
-            is_near = self.descent(place, z)[0] < level
+            is_near = self.potentials(place, z) < level
             if is_near.all():
                 break
             z = jnp.where(is_near[:, None], z, z / 2.0)
@@ -125,8 +132,14 @@ def _sites(coordinates: Coordinates, place: Place, z: Array) -> dict[str, Array]
     return found
 
 
+# One by one: all at once takes a quarter longer, for products of a matrix with a few vectors are slow.
 @partial(jax.jit, static_argnums=0)
-def _descent(coordinates: Coordinates, place: Place, z: Array) -> tuple[Array, Array]:
-    # One by one: all at once takes a quarter longer, for products of a matrix with a few vectors are slow.
-    found: tuple[Array, Array] = jax.lax.map(jax.value_and_grad(partial(coordinates.potential, place)), z)
+def _potentials(coordinates: Coordinates, place: Place, z: Array) -> Array:
+    found: Array = jax.lax.map(partial(coordinates.potential, place), z)
+    return found
+
+
+@partial(jax.jit, static_argnums=0)
+def _gradients(coordinates: Coordinates, place: Place, z: Array) -> Array:
+    found: Array = jax.lax.map(jax.grad(partial(coordinates.potential, place)), z)
     return found

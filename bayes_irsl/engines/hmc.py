@@ -1,10 +1,17 @@
 r"""Hamiltonian Monte Carlo with trajectories of random length, all chains in one compiled program.
 
 Chains move together: at every step each goes along its own trajectory of the same, jittered length. Nothing
-is decided within a trajectory, so a step costs hardly more than its gradients. Step size, length and the scale of
-every coordinate are learnt in the warm-up from all chains at once: the step size by dual averaging of the acceptance
-(Hoffman and Gelman 2014), the length, between bounds, by following the gradient of the expected squared change of
-the squared norm (ChEES; Hoffman, Radul and Sountsov 2021), the scales from the spread of the draws.
+is decided within a trajectory, so a step costs hardly more than its gradients. Step size, length and the place and
+scale of every coordinate are learnt in the warm-up from all chains at once: the step size by dual averaging of the
+acceptance (Hoffman and Gelman 2014), the length, between bounds, by following the gradient of the expected squared
+change of the squared norm (ChEES; Hoffman, Radul and Sountsov 2021), the others from the draws.
+
+In coordinates that fit, the posterior is nearly a standard normal. A trajectory follows that normal exactly, as turns
+of position and momentum, and between the turns is kicked by the slope of what is left of the posterior (Shahbaba,
+Lan, Johnson and Neal 2014). Where nothing is left there is no error at all; elsewhere it is as small as what is left.
+
+Gradients along a trajectory are taken in single precision: turns and kicks by any force that depends on the position
+alone can be taken back and keep volume. Energies, by which its end is accepted, are in double precision.
 
 Chains are spread over devices; only sums over them cross from one to another, and in the warm-up alone.
 """
@@ -20,7 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int
 
 from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place
@@ -35,7 +42,7 @@ _DIVERGENT = 1000.0
 # The largest length starts at the first, where it takes nearly half a turn of a standard normal on average. The
 # criterion that it follows hears most of the many coordinates that fit, and little of the few that need longer; or it
 # hears these alone, and goes round the others many times. So it is held near half a turn where coordinates fit.
-_LEAST_LENGTH, _MOST_LENGTH = 5.0, 7.0
+_LEAST_LENGTH, _MOST_LENGTH, _LEAST_SHARE = 5.0, 7.0, 0.0
 # Shares of the warm-up after which scales are learnt anew.
 _SCALINGS = (0.3, 0.6)
 
@@ -46,7 +53,7 @@ class Chains(NamedTuple):
     Parameters
     ----------
     z, gradient : Float[Array, "chain parameter"]
-        Positions, and gradients of the potential there.
+        Positions, and gradients of the potential there, in single precision.
     potential : Float[Array, " chain"]
         The potential.
     """
@@ -67,8 +74,8 @@ class Tuning(NamedTuple):
         Dual averaging of the logarithm of the step size.
     log_length, slope_mean, slope_square : Array
         Logarithm of the largest trajectory length, and the moments with which Adam follows its gradient.
-    scale : Float[Array, " parameter"]
-        Standard deviation of every coordinate.
+    place, scale : Float[Array, " parameter"]
+        Mean and standard deviation of every coordinate.
     mean, square, seen : Array
         Sums of draws from which scales will be learnt, and their number.
     """
@@ -81,6 +88,7 @@ class Tuning(NamedTuple):
     log_length: Array
     slope_mean: Array
     slope_square: Array
+    place: Array
     scale: Array
     mean: Array
     square: Array
@@ -187,7 +195,7 @@ def _halton(first: int, count: int) -> Array:
 
 
 def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
-    potential, gradient = coordinates.descent(place, z)
+    potential, gradient = coordinates.potentials(place, z), coordinates.gradients(place.in_single(), z)
     zero, size = jnp.zeros(()), z.shape[1]
     first = jnp.log(jnp.asarray(size**-0.25))
     tuning = Tuning(
@@ -199,6 +207,7 @@ def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
         log_length=jnp.log(jnp.asarray(_LEAST_LENGTH)),
         slope_mean=zero,
         slope_square=zero,
+        place=jnp.zeros(size),
         scale=jnp.ones(size),
         mean=jnp.zeros(size),
         square=jnp.zeros(size),
@@ -214,9 +223,9 @@ def _advance(
     """Take some steps."""
 
     def chains(
-        place: Place, chains: Chains, tuning: Tuning, numbers: Array, stretch: Stretch
+        place: Place, rough: Place, chains: Chains, tuning: Tuning, numbers: Array, stretch: Stretch
     ) -> tuple[Chains, Tuning, dict[str, Array]]:
-        step = partial(_step, coordinates, engine, place, numbers, stretch)
+        step = partial(_step, coordinates, engine, place, rough, numbers, stretch)
         (chains, tuning), record = taken(step, (chains, tuning), stretch.taken, stretch.wanted)
         return chains, tuning, record
 
@@ -224,11 +233,11 @@ def _advance(
     by_device = jax.shard_map(
         chains,
         mesh=mesh,
-        in_specs=(one, many, one, many, one),
+        in_specs=(one, one, many, one, many, one),
         out_specs=(many, one, record),
         check_vma=False,
     )
-    moved, tuning, kept = by_device(place, *state, jnp.arange(engine.chains), stretch)
+    moved, tuning, kept = by_device(place, place.in_single(), *state, jnp.arange(engine.chains), stretch)
     return (moved, tuning), kept
 
 
@@ -236,6 +245,7 @@ def _step(
     coordinates: Coordinates,
     engine: HMC,
     place: Place,
+    rough: Place,
     numbers: Int[Array, " chain"],
     stretch: Stretch,
     state: State,
@@ -244,15 +254,15 @@ def _step(
     """Take one step of the chains of a device, after so many before."""
     now, tuning = state
     key, share = jax.random.fold_in(stretch.key, before), stretch.jitter[before - stretch.taken]
-    descent = partial(coordinates.descent, place)
     # A key for each chain: what it draws does not depend on the devices.
     keys = jax.vmap(partial(jax.random.fold_in, key))(numbers)
     momentum_keys, accept_keys = jnp.moveaxis(jax.vmap(jax.random.split)(keys), 1, 0)
     momentum = jax.vmap(lambda key: jax.random.normal(key, now.z.shape[1:]))(momentum_keys)
     size = jnp.exp(jnp.where(stretch.is_adapting, tuning.log_step, tuning.log_step_mean))
-    length = share * jnp.exp(tuning.log_length)
+    length = (_LEAST_SHARE + (1.0 - _LEAST_SHARE) * share) * jnp.exp(tuning.log_length)
     n_steps = jnp.clip(jnp.ceil(length / size), 1, stretch.longest).astype(int)
-    ahead, last = _trajectory(descent, now, momentum, size * tuning.scale, n_steps)
+    ahead, last = _trajectory(partial(coordinates.gradients, rough), now, momentum, length / n_steps, tuning, n_steps)
+    ahead = ahead._replace(potential=coordinates.potentials(place, ahead.z))
     energy_before = now.potential + 0.5 * jnp.square(momentum).sum(1)
     error = ahead.potential + 0.5 * jnp.square(last).sum(1) - energy_before
     error = jnp.where(jnp.isnan(error), jnp.inf, error)
@@ -282,18 +292,29 @@ def _step(
 
 
 def _trajectory(
-    descent: Any, start: Chains, momentum: Array, step: Float[Array, " parameter"], n_steps: Array
+    gradients: Any, start: Chains, momentum: Array, step: Array, tuning: Tuning, n_steps: Array
 ) -> tuple[Chains, Array]:
-    """Follow the leapfrog integrator; momenta are in units in which every coordinate has the same mass."""
+    """Turn and kick; positions and momenta are in units in which the normal of the learnt place and scale is standard.
+
+    The potential at the end is not taken.
+    """
+    cosine, sine = jnp.cos(step), jnp.sin(step)
+
+    def standard(z: Array) -> Array:
+        return (z - tuning.place) / tuning.scale
+
+    def slope_left(chains: Chains) -> Array:
+        return tuning.scale * chains.gradient - standard(chains.z)
 
     def move(_: int, at: tuple[Chains, Array]) -> tuple[Chains, Array]:
         chains, momentum = at
-        z = chains.z + step * momentum
-        potential, gradient = descent(z)
-        return Chains(z, gradient, potential), momentum - step * gradient
+        here = standard(chains.z)
+        z = tuning.place + tuning.scale * (cosine * here + sine * momentum)
+        chains = chains._replace(z=z, gradient=gradients(z))
+        return chains, cosine * momentum - sine * here - step * slope_left(chains)
 
-    last, momentum = jax.lax.fori_loop(0, n_steps, move, (start, momentum - 0.5 * step * start.gradient))
-    return last, momentum + 0.5 * step * last.gradient
+    last, momentum = jax.lax.fori_loop(0, n_steps, move, (start, momentum - 0.5 * step * slope_left(start)))
+    return last, momentum + 0.5 * step * slope_left(last)
 
 
 def _learn(
@@ -355,6 +376,7 @@ def _rescaled(tuning: Tuning) -> Tuning:
         error_sum=zero,
         log_step=tuning.log_step_mean,
         log_step_centre=tuning.log_step_mean + jnp.log(2.0),
+        place=mean * tuning.seen / (tuning.seen + 10.0),
         scale=scale,
         mean=jnp.zeros_like(mean),
         square=jnp.zeros_like(mean),

@@ -41,7 +41,7 @@ class Whitening(NamedTuple):
         Positions of the others.
     axes : Float[Array, "own axis level"]
         :math:`D^{-1/2}`, the symmetric root of each block: an axis for each parameter, also where a level lacks one.
-    coupling : Float[Array, "own level dense"]
+    coupling : Float[Array, "own*level dense"]
         :math:`D^{-1} C`.
     root : Float[Array, "dense dense"]
         A square root of the inverse of S.
@@ -58,8 +58,13 @@ class Whitening(NamedTuple):
     def none(cls, centre: Float[Array, " parameter"]) -> Whitening:
         """No whitening: a shift alone."""
         size = centre.size
-        unit, none, wide = jnp.ones((1, 1, size)), jnp.zeros((0, 0)), jnp.zeros((1, size, 0))
+        unit, none, wide = jnp.ones((1, 1, size)), jnp.zeros((0, 0)), jnp.zeros((size, 0))
         return cls(centre, jnp.arange(size)[None], jnp.arange(0), unit, wide, none)
+
+    def in_single(self) -> Whitening:
+        """Nearly the same map, its products in single precision."""
+        axes, coupling, root = (part.astype(jnp.float32) for part in (self.axes, self.coupling, self.root))
+        return self._replace(axes=axes, coupling=coupling, root=root)
 
     @property
     def is_whole(self) -> bool:
@@ -68,15 +73,19 @@ class Whitening(NamedTuple):
 
     def __call__(self, z: Float[Array, " parameter"]) -> Float[Array, " parameter"]:
         """Map whitened coordinates to the parameters."""
+        z = z.astype(self.root.dtype)
         dense = self.root @ z[self.dense]
-        own = jnp.einsum("oal,al->ol", self.axes, _at(z, self.own)) - self.coupling @ dense
-        return self.centre.at[self.dense].add(dense).at[self.own].add(own, mode="drop")
+        own = jnp.einsum("oal,al->ol", self.axes, _at(z, self.own))
+        own = own - (self.coupling @ dense).reshape(own.shape)
+        away = jnp.zeros_like(z).at[self.dense].set(dense).at[self.own].set(own, mode="drop")
+        return self.centre + away
 
     def inverse(self, u: Float[Array, " parameter"]) -> Float[Array, " parameter"]:
         """Whitened coordinates of parameters."""
         away = u - self.centre
         dense = away[self.dense]
-        own = _at(away, self.own) + self.coupling @ dense
+        own = _at(away, self.own)
+        own = own + (self.coupling @ dense).reshape(own.shape)
         turned = jnp.linalg.solve(jnp.moveaxis(self.axes, -1, 0), own.T[..., None])[..., 0].T
         z = jnp.zeros_like(u).at[self.dense].set(jnp.linalg.solve(self.root, dense))
         return z.at[self.own].set(turned, mode="drop")
@@ -90,8 +99,10 @@ def whiten(
 ) -> Whitening:
     """Expand a potential around a typical point, or around several and take the mean.
 
-    The mean of the curvature over a normal is its precision if it is the normal nearest to the posterior (Opper and
-    Archambeau 2009); that at one point depends on the point.
+    Over the normal that is nearest to the posterior, the mean of the slope is zero and that of the curvature its
+    precision (Opper and Archambeau 2009); curvature at one point depends on the point. So several are taken for draws
+    from that normal, and say where its centre is. A single one is taken for the centre: a step along its slope would go
+    to the mode, and scales of levels are zero there.
 
     Parameters
     ----------
@@ -115,17 +126,21 @@ def whiten(
     ones[np.arange(wide)[:, None], own] = 1.0
     ones[wide + np.arange(len(dense)), dense] = 1.0
     directions = jnp.asarray(ones[:, :size])
-    products = sum(_products(potential, arguments, point, directions) for point in points) / len(points)
+    slopes, products = zip(*(_products(potential, arguments, point, directions) for point in points), strict=True)
+    slope, products = sum(slopes) / len(points), sum(products) / len(points)
     at = jnp.asarray(own), jnp.asarray(dense)
     axes, coupling, schur = _eliminated(products, *at)
     values, vectors = np.linalg.eigh(np.asarray(schur))
     root = vectors / np.sqrt(np.maximum(np.abs(values), FLATTEST))
-    return Whitening(centre, *at, axes, coupling, jnp.asarray(root))
+    found = Whitening(centre, *at, axes, coupling, jnp.asarray(root))
+    if len(points) == 1:
+        return found
+    return found._replace(centre=found(-jax.vjp(found.__call__, jnp.zeros_like(centre))[1](slope)[0]))
 
 
 @partial(jax.jit, static_argnums=0)
-def _products(potential: Callable[..., Array], arguments: Any, point: Array, directions: Array) -> Array:
-    """Hessian times each direction."""
+def _products(potential: Callable[..., Array], arguments: Any, point: Array, directions: Array) -> tuple[Array, Array]:
+    """The gradient, and the Hessian times each direction."""
     slope = jax.grad(partial(potential, arguments))
 
     def product(direction: Array) -> Array:
@@ -133,7 +148,7 @@ def _products(potential: Callable[..., Array], arguments: Any, point: Array, dir
         return turned
 
     found: Array = jax.lax.map(product, directions, batch_size=_CHUNK)
-    return found
+    return slope(point), found
 
 
 @jax.jit
@@ -150,7 +165,7 @@ def _eliminated(products: Array, own: Array, dense: Array) -> tuple[Array, Array
     cross = jnp.moveaxis(_at(rows, own), 0, -1)
     coupling = jnp.einsum("lop,pld->old", inverse, cross)
     schur = rows[:, dense] - jnp.einsum("old,ole->de", cross, coupling)
-    return jnp.moveaxis(axes, 0, -1), coupling, (schur + schur.T) / 2.0
+    return jnp.moveaxis(axes, 0, -1), coupling.reshape(-1, dense.size), (schur + schur.T) / 2.0
 
 
 def _at(values: Array, positions: Array) -> Array:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 
@@ -169,3 +171,13 @@ class Design:
     def observed(self) -> bool:
         """Whether the responses are given, as in a fit, or are to be drawn."""
         return self.score is not None or self.successes is not None
+
+    def in_single(self) -> Design:
+        """The same with responses in single precision; none that lies inside (0, 1) becomes 0 or 1."""
+        columns = {name: getattr(self, name) for name in ("score", "log_score", "log_rest", "log_choose")}
+        single = {name: column.astype(jnp.float32) for name, column in columns.items() if column is not None}
+        if self.score is not None:
+            edge = np.finfo(np.float32)
+            inside = jnp.clip(single["score"], float(edge.tiny), float(1.0 - edge.epsneg))
+            single["score"] = jnp.where((self.score > 0) & (self.score < 1), inside, single["score"])
+        return replace(self, **single)
