@@ -27,7 +27,7 @@ from irsl_models import Design, Model
 _SHARES = (0.2, 0.5)
 _SHORTEST = 20
 # Draws at which the curvature is taken, of all chains together.
-_POINTS = 4
+_POINTS = 8
 
 
 class Sampler(Protocol):
