@@ -39,8 +39,8 @@ class Gaussian(Known):
     covariance[0, 1] = covariance[1, 0] = 0.9 * SCALES[0] * SCALES[1]
 
     def __call__(self, arguments: Any, u: jax.Array) -> jax.Array:
-        energy: jax.Array = 0.5 * u @ jnp.linalg.solve(jnp.asarray(self.covariance), u)
-        return energy * arguments[0].strength
+        energy: jax.Array = 0.5 * arguments[0].strength * u @ jnp.linalg.solve(jnp.asarray(self.covariance), u)
+        return energy
 
 
 class Wall(Known):
@@ -120,11 +120,10 @@ def test_slow_coordinates_ask_for_longer_trajectories() -> None:
     start = 1.0 + start
     pairs = np.stack([values.sum(0) for values in (start, end, start * end, start**2)])
     with jax.enable_x64(True):
-        found = [
-            float(_slowness(jnp.asarray(pairs[:, kept]), jnp.asarray(4000.0), 2.5)) for kept in ([1, 2, 3], [0], [3])
-        ]
-    assert found[0] == pytest.approx(1.75, rel=0.05)
-    assert found[1:] == [2.5, 1.0]
+        sums, weight = jnp.asarray(pairs), jnp.asarray(4000.0)
+        slow, very_slow, fast = (float(_slowness(sums[:, kept], weight, 2.5)) for kept in ([1, 2, 3], [0], [3]))
+    assert slow == pytest.approx(1.75, rel=0.05)
+    assert (very_slow, fast) == (2.5, 1.0)
 
 
 @pytest.mark.parametrize(
