@@ -133,3 +133,17 @@ def test_there_are_never_more_knots_than_needed() -> None:
 def test_equal_x_has_a_knot_all_the_same() -> None:
     knots = encode(people([0.0, 0.0, np.nan], ["k"])).knots
     assert (knots.dim, float(knots.spacing)) == (Dim(2), 1.0)
+
+
+def test_single_precision_makes_no_exact_score() -> None:
+    score = np.array([0.0, 1e-60, 0.25, 1.0 - 1e-12, 1.0])
+    table = pd.DataFrame({"lm": ["a"] * 5, "item": list("vwxyz")})
+    lms = pd.DataFrame({"lm": ["a"]})
+    items = pd.DataFrame({"item": list("vwxyz"), "benchmark": "b", "chance": np.nan})
+    whole = encoding.population(table, lms, items, None, ())
+    single = encoding.design(whole, np.zeros(5, dtype=int), np.arange(5), score=score).in_single()
+    assert single.score is not None
+    assert single.log_rest is not None
+    assert single.score.dtype == single.log_rest.dtype == np.float32
+    assert single.score[np.array([0, 2, 4])].tolist() == [0.0, 0.25, 1.0]
+    assert 0.0 < single.score[1] < single.score[3] < 1.0

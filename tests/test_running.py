@@ -358,9 +358,8 @@ def test_coordinates_are_found_once(kept: Checkpoint, monkeypatch: pytest.Monkey
     def find(model: bi.Model, design: Any, seed: int) -> tuple[Coordinates, Place]:
         calls.append(seed)
         third = jnp.array([1 / 3])
-        whitening = Whitening(third, jnp.arange(1), jnp.arange(0), third, jnp.zeros((0, 0)), jnp.zeros((1, 0)))
         coordinates = Coordinates(Density(model, (("b", ()), ("a/c", (2, 1)))))
-        return coordinates, Place(design, {"a": third, "b": 2 * third}, whitening)
+        return coordinates, Place(design, {"a": third, "b": 2 * third}, jnp.arange(1)[None], Whitening.none(third))
 
     monkeypatch.setattr(whitened, "find", find)
     design: Any = {"x": np.arange(2.0)}

@@ -25,6 +25,9 @@ from jaxtyping import Array
 from numpyro import handlers
 from numpyro.infer.reparam import Reparam
 
+from bayes_irsl.engines.frame import Frame, Shifted
+from irsl_models import Design
+
 SUFFIX = "_decentred"
 # A scale this improbably small is not met in a run.
 SMALLEST = 0.01
@@ -39,10 +42,12 @@ class PartlyCentred(Reparam):  # type: ignore[misc]
     ----------
     share : array
         c of every level, or one for all of them.
+    shift : array
+        How far off levels are sampled that are centred (see `frame`).
     """
 
-    def __init__(self, share: Any) -> None:
-        self.share = share
+    def __init__(self, share: Any, shift: Any = 0.0) -> None:
+        self.share, self.shift = share, shift
 
     def __call__(self, name: str, fn: Any, obs: Any) -> tuple[None, Array]:
         """Sample the rescaled levels, and scale them back."""
@@ -52,20 +57,34 @@ class PartlyCentred(Reparam):  # type: ignore[misc]
             z = numpyro.sample(name + SUFFIX, dist.Normal(0.0, spread).to_event(1))
             levels = prior.scale ** (1.0 - share) * z
             return None, levels - levels.mean()
-        z = numpyro.sample(name + SUFFIX, dist.Normal(share * prior.loc, prior.scale**share))
-        return None, prior.loc + prior.scale ** (1.0 - share) * (z - share * prior.loc)
+        centre = share * (prior.loc + self.shift)
+        z = numpyro.sample(name + SUFFIX, dist.Normal(centre, prior.scale**share))
+        return None, prior.loc + prior.scale ** (1.0 - share) * (z - centre)
 
     def convert(self, fn: Any, value: Any) -> Any:
         """Rescaled levels that stand for some values: the inverse of what is sampled."""
         prior, share = _base(fn), self.share
         if _sums_to_zero(fn):
             return value / prior.scale ** (1.0 - share)
-        return share * prior.loc + (value - prior.loc) / prior.scale ** (1.0 - share)
+        return share * (prior.loc + self.shift) + (value - prior.loc) / prior.scale ** (1.0 - share)
 
 
 def free(model: Any, shares: Mapping[str, Any]) -> Any:
-    """The model with every hierarchical site as centred as it is told."""
-    return handlers.reparam(model, {name: PartlyCentred(share) for name, share in shares.items()})
+    """The model with every hierarchical site as centred as it is told, and items in the frame of the abilities."""
+
+    def run(design: Design) -> None:
+        frame = Frame(design)
+
+        def form(site: Any) -> Reparam | None:
+            name = site["name"]
+            if name in shares:
+                return PartlyCentred(shares[name], frame.shift(name))
+            return Shifted(frame.shift(name), SUFFIX) if frame.moves(site) else None
+
+        with frame, handlers.reparam(config=form):
+            model(design)
+
+    return run
 
 
 def hierarchical(sites: Mapping[str, Any]) -> list[str]:

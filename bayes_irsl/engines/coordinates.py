@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from bayes_irsl.engines import warm_start
-from bayes_irsl.engines.centring import SUFFIX
+from bayes_irsl.engines.base import structure
+from bayes_irsl.engines.blocks import blocks
+from bayes_irsl.engines.centring import SUFFIX, free
 from bayes_irsl.engines.density import Arguments, Density, Shares
 from bayes_irsl.engines.whitening import Whitening, whiten
 from irsl_models import Design, Model
@@ -33,13 +34,20 @@ class Place:
         The table.
     shares : mapping of str to array
         How centred the levels of each hierarchical site are.
+    own : Int[Array, "own level"]
+        Positions of the parameters of every LM or item, as `blocks` gives them.
     whitening : Whitening
         From whitened coordinates to unconstrained parameters.
     """
 
     design: Design
     shares: Shares
+    own: Array
     whitening: Whitening
+
+    def in_single(self) -> Place:
+        """The same with cells and products in single precision: not for energies, but good for forces."""
+        return replace(self, design=self.design.in_single(), whitening=self.whitening.in_single())
 
     @property
     def arguments(self) -> Arguments:
@@ -74,16 +82,16 @@ class Coordinates:
 
     def whitened_at(self, place: Place, points: Float[Array, "point parameter"]) -> Place:
         """The place with coordinates that fit what the posterior is at some unconstrained points."""
-        # Abilities meet one another only through the other parameters.
-        marks = [np.full(prod(shape), name == "ability" + SUFFIX) for name, shape in self.density.shapes]
-        diagonal = np.flatnonzero(np.concatenate(marks))
-        return replace(place, whitening=whiten(self.density, place.arguments, points, diagonal))
+        return replace(place, whitening=whiten(self.density, place.arguments, points, np.asarray(place.own)))
 
-    def descent(
-        self, place: Place, z: Float[Array, "chain parameter"]
-    ) -> tuple[Float[Array, " chain"], Float[Array, "chain parameter"]]:
-        """Potentials and their gradients at some points."""
-        found: tuple[Array, Array] = _descent(self, place, z)
+    def potentials(self, place: Place, z: Float[Array, "chain parameter"]) -> Float[Array, " chain"]:
+        """Potentials at some points."""
+        found: Array = _potentials(self, place, z)
+        return found
+
+    def gradients(self, place: Place, z: Float[Array, "chain parameter"]) -> Float[Array, "chain parameter"]:
+        """Gradients of the potential at some points."""
+        found: Array = _gradients(self, place, z)
         return found
 
     def pulled_in(self, place: Place, z: Float[Array, "chain parameter"]) -> Float[Array, "chain parameter"]:
@@ -92,9 +100,9 @@ class Coordinates:
         Far from the centre the coordinates may be wrong by so much that a chain starts thousands of nats up and falls
         into the neck of a funnel, out of which no later step leads. A typical point of n dimensions is n / 2 up.
         """
-        level = self.descent(place, jnp.zeros_like(z))[0] + self.size
+        level = self.potentials(place, jnp.zeros_like(z)) + self.size
         for _ in range(_HALVINGS):
-            is_near = self.descent(place, z)[0] < level
+            is_near = self.potentials(place, z) < level
             if is_near.all():
                 break
             z = jnp.where(is_near[:, None], z, z / 2.0)
@@ -107,8 +115,9 @@ def find(model: Model, design: Design, seed: int) -> tuple[Coordinates, Place]:
     shares = {name: jnp.asarray(share) for name, share in start.shares.items()}
     density = Density.of(model, (design, shares))
     centre = density.flat((design, shares), start.values)
+    own = jnp.asarray(blocks(structure(free(model, shares), design), density.shapes, design))
     coordinates = Coordinates(density)
-    return coordinates, coordinates.whitened_at(Place(design, shares, Whitening.none(centre)), centre[None])
+    return coordinates, coordinates.whitened_at(Place(design, shares, own, Whitening.none(centre)), centre[None])
 
 
 @partial(jax.jit, static_argnums=0)
@@ -123,8 +132,14 @@ def _sites(coordinates: Coordinates, place: Place, z: Array) -> dict[str, Array]
     return found
 
 
+# One by one: all at once takes a quarter longer, for products of a matrix with a few vectors are slow.
 @partial(jax.jit, static_argnums=0)
-def _descent(coordinates: Coordinates, place: Place, z: Array) -> tuple[Array, Array]:
-    # One by one: all at once takes a quarter longer, for products of a matrix with a few vectors are slow.
-    found: tuple[Array, Array] = jax.lax.map(jax.value_and_grad(partial(coordinates.potential, place)), z)
+def _potentials(coordinates: Coordinates, place: Place, z: Array) -> Array:
+    found: Array = jax.lax.map(partial(coordinates.potential, place), z)
+    return found
+
+
+@partial(jax.jit, static_argnums=0)
+def _gradients(coordinates: Coordinates, place: Place, z: Array) -> Array:
+    found: Array = jax.lax.map(jax.grad(partial(coordinates.potential, place)), z)
     return found

@@ -1,10 +1,19 @@
 r"""Hamiltonian Monte Carlo with trajectories of random length, all chains in one compiled program.
 
 Chains move together: at every step each goes along its own trajectory of the same, jittered length. Nothing
-is decided within a trajectory, so a step costs hardly more than its gradients. Step size, length and the scale of
-every coordinate are learnt in the warm-up from all chains at once: the step size by dual averaging of the acceptance
-(Hoffman and Gelman 2014), the length, between bounds, by following the gradient of the expected squared change of
-the squared norm (ChEES; Hoffman, Radul and Sountsov 2021), the scales from the spread of the draws.
+is decided within a trajectory, so a step costs hardly more than its gradients. Step size, lengths and the place and
+scale of every coordinate are learnt in the warm-up from all chains at once: the step size by dual averaging of the
+acceptance (Hoffman and Gelman 2014), the others from the draws.
+
+In coordinates that fit, the posterior is nearly a standard normal. A trajectory follows that normal exactly, as turns
+of position and momentum, and between the turns is kicked by the slope of what is left of the posterior (Shahbaba,
+Lan, Johnson and Neal 2014). Where nothing is left there is no error at all; elsewhere it is as small as what is left.
+
+A quarter of a turn forgets where it began, and any further is in vain. Coordinates that do not fit so well turn more
+slowly, and every other trajectory is as long as the slowest one asks for.
+
+Gradients along a trajectory are taken in single precision: turns and kicks by any force that depends on the position
+alone can be taken back and keep volume. Energies, by which its end is accepted, are in double precision.
 
 Chains are spread over devices; only sums over them cross from one to another, and in the warm-up alone.
 """
@@ -20,7 +29,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int
 
 from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place
@@ -32,10 +41,11 @@ from irsl_models import Design, Model
 # Steps of a trajectory, at most: while coordinates may not fit, and when they do.
 _ROUGH_STEPS, _MOST_STEPS = 64, 1000
 _DIVERGENT = 1000.0
-# The largest length starts at the first, where it takes nearly half a turn of a standard normal on average. The
-# criterion that it follows hears most of the many coordinates that fit, and little of the few that need longer; or it
-# hears these alone, and goes round the others many times. So it is held near half a turn where coordinates fit.
-_LEAST_LENGTH, _MOST_LENGTH = 5.0, 7.0
+# Trajectories of a standard normal: around a quarter of a turn. Of one length alone they could fall in step with some
+# coordinate.
+_SHORTEST, _LONGEST = 1.3, 2.2
+# How much longer the long ones may be: where coordinates fit, and where they were not found.
+_SLOWEST, _SLOWEST_UNWHITENED = 2.5, 10.0
 # Shares of the warm-up after which scales are learnt anew.
 _SCALINGS = (0.3, 0.6)
 
@@ -46,7 +56,7 @@ class Chains(NamedTuple):
     Parameters
     ----------
     z, gradient : Float[Array, "chain parameter"]
-        Positions, and gradients of the potential there.
+        Positions, and gradients of the potential there, in single precision.
     potential : Float[Array, " chain"]
         The potential.
     """
@@ -65,10 +75,13 @@ class Tuning(NamedTuple):
         Steps since the step size was last set back.
     log_step, log_step_mean, error_sum, log_step_centre : Array
         Dual averaging of the logarithm of the step size.
-    log_length, slope_mean, slope_square : Array
-        Logarithm of the largest trajectory length, and the moments with which Adam follows its gradient.
-    scale : Float[Array, " parameter"]
-        Standard deviation of every coordinate.
+    slowness : Array
+        Times that long trajectories are longer than short ones.
+    pairs, weight : Array
+        Sums over short trajectories of start, end, their product and the square of the start of every coordinate,
+        weighted by the acceptance, and the sum of weights.
+    place, scale : Float[Array, " parameter"]
+        Mean and standard deviation of every coordinate.
     mean, square, seen : Array
         Sums of draws from which scales will be learnt, and their number.
     """
@@ -78,9 +91,10 @@ class Tuning(NamedTuple):
     log_step_mean: Array
     error_sum: Array
     log_step_centre: Array
-    log_length: Array
-    slope_mean: Array
-    slope_square: Array
+    slowness: Array
+    pairs: Array
+    weight: Array
+    place: Array
     scale: Array
     mean: Array
     square: Array
@@ -104,7 +118,7 @@ class Stretch(NamedTuple):
     longest : Array
         Leapfrog steps of a trajectory, at most.
     jitter : Float[Array, " step"]
-        Share of the largest trajectory length that each step takes.
+        Numbers between 0 and 1 that decide on the length of each trajectory.
     """
 
     key: Array
@@ -137,7 +151,7 @@ class HMC:
     draws: int = 1000
     warmup: int = 500
     chains: int = 4
-    target_accept: float = 0.8
+    target_accept: float = 0.85
 
     def __post_init__(self) -> None:
         """Refuse settings that no sampler can have."""
@@ -187,7 +201,7 @@ def _halton(first: int, count: int) -> Array:
 
 
 def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
-    potential, gradient = coordinates.descent(place, z)
+    potential, gradient = coordinates.potentials(place, z), coordinates.gradients(place.in_single(), z)
     zero, size = jnp.zeros(()), z.shape[1]
     first = jnp.log(jnp.asarray(size**-0.25))
     tuning = Tuning(
@@ -196,9 +210,10 @@ def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
         log_step_mean=first,
         error_sum=zero,
         log_step_centre=first + jnp.log(2.0),
-        log_length=jnp.log(jnp.asarray(_LEAST_LENGTH)),
-        slope_mean=zero,
-        slope_square=zero,
+        slowness=jnp.ones(()),
+        pairs=jnp.zeros((4, size)),
+        weight=zero,
+        place=jnp.zeros(size),
         scale=jnp.ones(size),
         mean=jnp.zeros(size),
         square=jnp.zeros(size),
@@ -214,9 +229,9 @@ def _advance(
     """Take some steps."""
 
     def chains(
-        place: Place, chains: Chains, tuning: Tuning, numbers: Array, stretch: Stretch
+        place: Place, rough: Place, chains: Chains, tuning: Tuning, numbers: Array, stretch: Stretch
     ) -> tuple[Chains, Tuning, dict[str, Array]]:
-        step = partial(_step, coordinates, engine, place, numbers, stretch)
+        step = partial(_step, coordinates, engine, place, rough, numbers, stretch)
         (chains, tuning), record = taken(step, (chains, tuning), stretch.taken, stretch.wanted)
         return chains, tuning, record
 
@@ -224,11 +239,11 @@ def _advance(
     by_device = jax.shard_map(
         chains,
         mesh=mesh,
-        in_specs=(one, many, one, many, one),
+        in_specs=(one, one, many, one, many, one),
         out_specs=(many, one, record),
         check_vma=False,
     )
-    moved, tuning, kept = by_device(place, *state, jnp.arange(engine.chains), stretch)
+    moved, tuning, kept = by_device(place, place.in_single(), *state, jnp.arange(engine.chains), stretch)
     return (moved, tuning), kept
 
 
@@ -236,6 +251,7 @@ def _step(
     coordinates: Coordinates,
     engine: HMC,
     place: Place,
+    rough: Place,
     numbers: Int[Array, " chain"],
     stretch: Stretch,
     state: State,
@@ -243,16 +259,16 @@ def _step(
 ) -> tuple[State, dict[str, Array]]:
     """Take one step of the chains of a device, after so many before."""
     now, tuning = state
-    key, share = jax.random.fold_in(stretch.key, before), stretch.jitter[before - stretch.taken]
-    descent = partial(coordinates.descent, place)
+    key, is_long, length = jax.random.fold_in(stretch.key, before), *_length(stretch.jitter[before - stretch.taken])
     # A key for each chain: what it draws does not depend on the devices.
     keys = jax.vmap(partial(jax.random.fold_in, key))(numbers)
     momentum_keys, accept_keys = jnp.moveaxis(jax.vmap(jax.random.split)(keys), 1, 0)
     momentum = jax.vmap(lambda key: jax.random.normal(key, now.z.shape[1:]))(momentum_keys)
     size = jnp.exp(jnp.where(stretch.is_adapting, tuning.log_step, tuning.log_step_mean))
-    length = share * jnp.exp(tuning.log_length)
+    length = length * jnp.where(is_long, tuning.slowness, 1.0)
     n_steps = jnp.clip(jnp.ceil(length / size), 1, stretch.longest).astype(int)
-    ahead, last = _trajectory(descent, now, momentum, size * tuning.scale, n_steps)
+    ahead, last = _trajectory(partial(coordinates.gradients, rough), now, momentum, length / n_steps, tuning, n_steps)
+    ahead = ahead._replace(potential=coordinates.potentials(place, ahead.z))
     energy_before = now.potential + 0.5 * jnp.square(momentum).sum(1)
     error = ahead.potential + 0.5 * jnp.square(last).sum(1) - energy_before
     error = jnp.where(jnp.isnan(error), jnp.inf, error)
@@ -262,12 +278,13 @@ def _step(
         lambda new, old: jnp.where(accepted.reshape(-1, *(1,) * (new.ndim - 1)), new, old), ahead, now
     )
     rescaled_after = jnp.round(jnp.asarray(_SCALINGS) * engine.warmup)
-    most = _MOST_LENGTH if place.whitening.is_whole else np.inf
+    slowest = _SLOWEST if place.whitening.is_whole else _SLOWEST_UNWHITENED
 
     def learnt(tuning: Tuning) -> Tuning:
-        tuning = _learn(tuning, engine.target_accept, now, ahead, then, last, acceptance, length)
-        tuning = tuning._replace(log_length=jnp.clip(tuning.log_length, np.log(_LEAST_LENGTH), np.log(most)))
-        kept: Tuning = jax.lax.cond((rescaled_after == before + 1).any(), _rescaled, lambda kept: kept, tuning)
+        weight = jnp.where(is_long, 0.0, acceptance)
+        tuning = _learn(tuning, engine.target_accept, now, ahead, then, acceptance, weight)
+        rescaled = partial(_rescaled, slowest)
+        kept: Tuning = jax.lax.cond((rescaled_after == before + 1).any(), rescaled, lambda kept: kept, tuning)
         return kept
 
     tuning = jax.lax.cond(stretch.is_adapting, learnt, lambda kept: kept, tuning)
@@ -281,19 +298,36 @@ def _step(
     return (then, tuning), record
 
 
+def _length(number: Array) -> tuple[Array, Array]:
+    """Whether a trajectory is a long one, and its length if it were a short one."""
+    within = 2.0 * number
+    return within >= 1.0, _SHORTEST + (_LONGEST - _SHORTEST) * (within % 1.0)
+
+
 def _trajectory(
-    descent: Any, start: Chains, momentum: Array, step: Float[Array, " parameter"], n_steps: Array
+    gradients: Any, start: Chains, momentum: Array, step: Array, tuning: Tuning, n_steps: Array
 ) -> tuple[Chains, Array]:
-    """Follow the leapfrog integrator; momenta are in units in which every coordinate has the same mass."""
+    """Turn and kick; positions and momenta are in units in which the normal of the learnt place and scale is standard.
+
+    The potential at the end is not taken.
+    """
+    cosine, sine = jnp.cos(step), jnp.sin(step)
+
+    def standard(z: Array) -> Array:
+        return (z - tuning.place) / tuning.scale
+
+    def slope_left(chains: Chains) -> Array:
+        return tuning.scale * chains.gradient - standard(chains.z)
 
     def move(_: int, at: tuple[Chains, Array]) -> tuple[Chains, Array]:
         chains, momentum = at
-        z = chains.z + step * momentum
-        potential, gradient = descent(z)
-        return Chains(z, gradient, potential), momentum - step * gradient
+        here = standard(chains.z)
+        z = tuning.place + tuning.scale * (cosine * here + sine * momentum)
+        chains = chains._replace(z=z, gradient=gradients(z))
+        return chains, cosine * momentum - sine * here - step * slope_left(chains)
 
-    last, momentum = jax.lax.fori_loop(0, n_steps, move, (start, momentum - 0.5 * step * start.gradient))
-    return last, momentum + 0.5 * step * last.gradient
+    last, momentum = jax.lax.fori_loop(0, n_steps, move, (start, momentum - 0.5 * step * slope_left(start)))
+    return last, momentum + 0.5 * step * slope_left(last)
 
 
 def _learn(
@@ -302,36 +336,25 @@ def _learn(
     now: Chains,
     ahead: Chains,
     then: Chains,
-    momentum: Array,
     acceptance: Array,
-    length: Array,
+    weight: Array,
 ) -> Tuning:
-    """Take in one step of all chains."""
+    """Take in one step of all chains; `weight` is that of their pairs of start and end."""
     count, chains = tuning.steps + 1.0, _over_chains(jnp.ones_like(acceptance))
     rate = _over_chains(acceptance) / chains
     error_sum = tuning.error_sum + (target - rate - tuning.error_sum) / (count + 10.0)
     log_step = tuning.log_step_centre - jnp.sqrt(count) / 0.05 * error_sum
-    weight = count**-0.75
-    log_step_mean = weight * log_step + (1.0 - weight) * tuning.log_step_mean
-    # Positions in units of their scales, around the mean of all chains.
-    from_here, to_there = now.z / tuning.scale, ahead.z / tuning.scale
-    here, there = from_here - _over_chains(from_here) / chains, to_there - _over_chains(to_there) / chains
-    gained = jnp.square(there).sum(1) - jnp.square(here).sum(1)
-    pull = length * gained * (there * momentum).sum(1)
-    good = jnp.isfinite(pull) & (acceptance > 1e-3)
-    pulled, weighed = (_over_chains(jnp.where(good, part, 0.0)) for part in (acceptance * pull, acceptance))
-    slope = pulled / jnp.maximum(weighed, 1e-3)
-    slope_mean = 0.9 * tuning.slope_mean + 0.1 * slope
-    slope_square = 0.95 * tuning.slope_square + 0.05 * slope**2
-    move = 0.025 * slope_mean / jnp.sqrt(jnp.maximum(slope_square, 1e-30))
+    newest = count**-0.75
+    log_step_mean = newest * log_step + (1.0 - newest) * tuning.log_step_mean
+    there = jnp.where(weight[:, None] > 0, ahead.z, 0.0)
+    pairs = jnp.stack([now.z, there, now.z * there, jnp.square(now.z)], axis=1)
     return tuning._replace(
         steps=count,
         log_step=log_step,
         log_step_mean=log_step_mean,
         error_sum=error_sum,
-        log_length=tuning.log_length + jnp.clip(move, -0.35, 0.35),
-        slope_mean=slope_mean,
-        slope_square=slope_square,
+        pairs=tuning.pairs + _over_chains(weight[:, None, None] * pairs),
+        weight=tuning.weight + _over_chains(weight),
         mean=tuning.mean + _over_chains(then.z),
         square=tuning.square + _over_chains(jnp.square(then.z)),
         seen=tuning.seen + chains,
@@ -344,8 +367,24 @@ def _over_chains(values: Array) -> Array:
     return total
 
 
-def _rescaled(tuning: Tuning) -> Tuning:
-    """Set the scales to the spread of the draws so far, drawn towards one, and the step size back to be found anew."""
+def _slowness(pairs: Array, weight: Array, slowest: float) -> Array:
+    """How many times slower than a standard normal the slowest coordinate turns.
+
+    A turn by an angle leaves its cosine as the correlation of start and end. The largest of many estimates is too large
+    by some standard errors: coordinates that all fit get long trajectories that are a little longer.
+    """
+    start, end, product, square = pairs / weight
+    variance = jnp.maximum(square - start**2, 1e-12)
+    largest = ((product - start * end) / variance).max()
+    angle = jnp.arccos(jnp.clip(largest, -1.0, 1.0))
+    return jnp.clip(0.5 * (_SHORTEST + _LONGEST) / jnp.maximum(angle, 1e-3), 1.0, slowest)
+
+
+def _rescaled(slowest: float, tuning: Tuning) -> Tuning:
+    """Set places and scales to those of the draws so far, drawn towards the standard normal.
+
+    The step size is set back to be found anew.
+    """
     mean = tuning.mean / tuning.seen
     variance = tuning.square / tuning.seen - mean**2
     scale = jnp.sqrt((variance * tuning.seen + 10.0) / (tuning.seen + 10.0))
@@ -355,6 +394,8 @@ def _rescaled(tuning: Tuning) -> Tuning:
         error_sum=zero,
         log_step=tuning.log_step_mean,
         log_step_centre=tuning.log_step_mean + jnp.log(2.0),
+        slowness=_slowness(tuning.pairs, jnp.maximum(tuning.weight, 1.0), slowest),
+        place=mean * tuning.seen / (tuning.seen + 10.0),
         scale=scale,
         mean=jnp.zeros_like(mean),
         square=jnp.zeros_like(mean),

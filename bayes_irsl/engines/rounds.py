@@ -27,7 +27,7 @@ from irsl_models import Design, Model
 _SHARES = (0.2, 0.5)
 _SHORTEST = 20
 # Draws at which the curvature is taken, of all chains together.
-_POINTS = 4
+_POINTS = 8
 
 
 class Sampler(Protocol):
@@ -112,14 +112,14 @@ def sample(
         ``z`` and what is recorded of every draw, dimensions (chain, draw, ...).
     """
     start_key, run_key = jax.random.split(key)
-    design, shares = jax.device_put((place.design, place.shares), NamedSharding(sampler.mesh(), spread()))
+    place = jax.device_put(place, NamedSharding(sampler.mesh(), spread()))
     rounds = _rounds(sampler)
     # One length of adaptation, and so one compiled program, for all rounds: what is learnt in the first ones is cut
     # short, and of no use in other coordinates.
     adapting: Sampler = replace(sampler, warmup=sampler.warmup - rounds[-1].first)  # type: ignore[type-var]
 
     def at(whitening: Whitening) -> Place:
-        return Place(design, shares, whitening)
+        return replace(place, whitening=whitening)
 
     def entered(number: int, whitening: Whitening, z: Array) -> State:
         chains = adapting.begin(coordinates, at(whitening), z, jax.random.fold_in(run_key, number))

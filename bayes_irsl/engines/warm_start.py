@@ -22,6 +22,7 @@ from numpyro.optim import Adam
 from bayes_irsl.engines.base import structure
 from bayes_irsl.engines.centring import SUFFIX, PartlyCentred, hierarchical, share_of_data
 from bayes_irsl.engines.density import Arguments, Density, Shares
+from bayes_irsl.engines.frame import Frame
 from irsl_models import Design, Model
 
 
@@ -84,10 +85,12 @@ def _converted(density: Density, arguments: Arguments, shares: Shares, u: Array)
     """Values of the model in its final form, at a point of the non-centred one."""
     design, non_centred = arguments
     values = density.values(arguments, u)
-    own = {name: values[name.removesuffix(SUFFIX)] for name, _ in density.shapes}
-    written = {name.removesuffix(SUFFIX): value for name, value in own.items()}
-    with handlers.seed(rng_seed=0), handlers.trace() as found, handlers.substitute(data=written):
+    own = {name: values[name] for name, _ in density.shapes}
+    written = {name: values[name] for name in (name.removesuffix(SUFFIX) for name in own)}
+    frame = Frame(design)
+    with handlers.seed(rng_seed=0), handlers.trace() as found, frame, handlers.substitute(data=written):
         density.model(design)
     for name in non_centred:
-        own[name + SUFFIX] = PartlyCentred(shares[name]).convert(found[name]["fn"], written[name])
+        form = PartlyCentred(shares[name], frame.shift(name))
+        own[name + SUFFIX] = form.convert(found[name]["fn"], written[name])
     return own

@@ -26,7 +26,7 @@ def coordinates_of(model: Model, design: Design, seed: int, running: Running) ->
     shapes = tuple((name, tuple(map(int, shape))) for name, shape in kept["shapes"].items())
     shares = {name: jnp.asarray(value) for name, value in kept.get("shares", {}).items()}
     whitening = Whitening(**{name: jnp.asarray(value) for name, value in kept["whitening"].items()})
-    return Coordinates(Density(model, shapes)), Place(design, shares, whitening)
+    return Coordinates(Density(model, shapes)), Place(design, shares, jnp.asarray(kept["blocks"]["own"]), whitening)
 
 
 def mesh_of(devices: int) -> Mesh:
@@ -59,5 +59,6 @@ def _described(coordinates: Coordinates, place: Place) -> dict[str, Mapping[str,
     return {
         "shapes": {name: np.array(shape, dtype=int) for name, shape in coordinates.density.shapes},
         "shares": place.shares,
+        "blocks": {"own": place.own},
         "whitening": place.whitening._asdict(),
     }

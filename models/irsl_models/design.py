@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 
@@ -208,6 +209,16 @@ class Design:
         columns: dict[str, Any] = {name: getattr(self, name) for name in _OF_CELLS} | {"lm": lm, "item": item}
         taken: dict[str, Any] = {name: None if column is None else column[places] for name, column in columns.items()}
         return replace(self, rows=False, blocks=1, present=None, **taken)
+
+    def in_single(self) -> Design:
+        """The same with responses in single precision; none that lies inside (0, 1) becomes 0 or 1."""
+        columns = {name: getattr(self, name) for name in ("score", "log_score", "log_rest", "log_choose")}
+        single = {name: column.astype(jnp.float32) for name, column in columns.items() if column is not None}
+        if self.score is not None:
+            edge = np.finfo(np.float32)
+            inside = jnp.clip(single["score"], float(edge.tiny), float(1.0 - edge.epsneg))
+            single["score"] = jnp.where((self.score > 0) & (self.score < 1), inside, single["score"])
+        return replace(self, **single)
 
 
 _OF_CELLS = ("lm", "item", "score", "log_score", "log_rest", "successes", "trials", "log_choose")
