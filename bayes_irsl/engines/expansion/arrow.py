@@ -162,7 +162,7 @@ def factor_shared(arrow: Arrow, shared: Shared, places: Places) -> Arrow:
     lm_rest = shared.lm - jnp.einsum("ciok,ckr->ior", arrow.shares, crossed)
     of_lms = jax.vmap(lambda part: _lm_solved(arrow, places, part), -1, -1)(lm_rest)
     given = shared.own - jnp.einsum("jar,jas->rs", pulled, pulled) - jnp.einsum("ior,ios->rs", lm_rest, of_lms)
-    return arrow._replace(pulled=pulled, lm_rest=lm_rest, rest_root=_rest_root((given + given.T) / 2.0, shared.uneven))
+    return arrow._replace(pulled=pulled, lm_rest=lm_rest, rest_root=_rest_root(given, shared.uneven))
 
 
 def axes_of(blocks: Float[Array, "level own own"]) -> Float[Array, "level own axis"]:
@@ -215,9 +215,15 @@ def _directions(taken: Float[Array, "lm_axis form"]) -> tuple[Array, Array]:
     return taken @ (vectors / jnp.sqrt(safe)), jnp.where(values > 1e-12, jnp.maximum(1.0 - values, _LEAST_LEFT), 1.0)
 
 
+def root_of(matrix: Float[Array, "own own"]) -> Float[Array, "own own"]:
+    """Root of the inverse of a matrix; a curvature that is not positive counts as one."""
+    values, vectors = jnp.linalg.eigh((matrix + matrix.T) / 2.0)
+    root: Array = vectors / jnp.sqrt(jnp.maximum(jnp.abs(values), _LEAST_CURVATURE))
+    return root
+
+
 def _rest_root(given: Float[Array, "rest rest"], uneven: Float[Array, "rest rest"]) -> Float[Array, "rest rest"]:
-    values, vectors = jnp.linalg.eigh(given)
-    unit = vectors / jnp.sqrt(jnp.maximum(jnp.abs(values), _LEAST_CURVATURE))
+    unit = root_of(given)
     lost, axes = jnp.linalg.eigh(unit.T @ uneven @ unit)
     root: Array = (unit @ axes) / jnp.sqrt(jnp.maximum(1.0 - lost, _LEAST_SHARE))
     return root

@@ -56,6 +56,8 @@ _FEW_LMS = 512
 # short that single precision might not let it be shorter.
 _CLOSE, _REST_CLOSE, _CLOSEST = 0.02, 0.1, 0.01
 _MOST_STEPS = 60
+# Careful steps that are taken first.
+_CAREFUL_STEPS = 6
 # Steps are cut to this length in every parameter, shorter in what several share; and to this share at most.
 _LARGEST_STEP, _LARGEST_REST_STEP, _LEAST_SHARE = 1.0, 0.5, 0.1
 # ... and not taken if the next one would be longer by more than this, unless it was short.
@@ -127,6 +129,8 @@ class Look(NamedTuple):
         Mean slope of the negative log density.
     step : Float[Array, " parameter"]
         Newton's step to where it is zero.
+    careful : Float[Array, " parameter"]
+        A step of all levels as if what they share were known, and of that as if they were: it never goes too far.
     energy : Float[Array, ""]
         Mean of the negative log density.
     length, rest_length : Float[Array, ""]
@@ -138,6 +142,7 @@ class Look(NamedTuple):
     spread: Array
     slope: Array
     step: Array
+    careful: Array
     energy: Array
     length: Array
     rest_length: Array
@@ -201,12 +206,18 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
 
     # Some LMs place all items, and items place the others, in a fraction of the time.
     thin = thinned(setting.table, _FEW_LMS)
-    u, size = _placed(form, setting if thin is setting.table else _with(form, setting, thin), u, _OF_LMS, told)
-    if thin is not setting.table:
-        u, size = _placed(form, setting, u, _ONLY_LMS, told)
+    few = setting if thin is setting.table else _with(form, setting, thin)
+    u, size = _placed(form, few, u, _OF_LMS, told)
     largest = jnp.full(u.size, _LARGEST_STEP).at[setting.places.rest].set(_LARGEST_REST_STEP)
+    near = jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])
+    for _ in range(_CAREFUL_STEPS):
+        told()
+        now = _look(form, size, few, u, near)
+        u, near = u + jnp.clip(now.careful, -largest, largest), now.spread
+    if few is not setting:
+        u, size = _placed(form, setting, u, _ONLY_LMS, told)
     look = partial(_look, form, size, setting)
-    now, share = look(u, jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])), 1.0
+    now, share = look(u, near), 1.0
     for _ in range(_MOST_STEPS):
         told()
         ahead = look(now.u + share * jnp.clip(now.step, -largest, largest), now.spread)
@@ -347,10 +358,12 @@ def _look(form: Form, size: int, setting: Setting, u: Array, spread: Array) -> L
 
     slope = means.slope - jax.grad(level)(u)
     acts_of_rest = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_rest))
-    factors = arrow.factor_shared(
-        factors, shared_blocks(places, setting.column, known, met, acts, acts_of_rest, means), places
-    )
+    shared = shared_blocks(places, setting.column, known, met, acts, acts_of_rest, means)
+    factors = arrow.factor_shared(factors, shared, places)
     step = -arrow.solved(factors, places, slope)
+    alone = -arrow.solved(factors._replace(rest_root=jnp.zeros_like(factors.rest_root)), places, slope)
+    root = arrow.root_of(shared.own)
+    careful = alone.at[places.rest].set(-root @ (root.T @ slope[places.rest]))
     rest_sd = jnp.linalg.norm(factors.rest_root, axis=1)
     return Look(
         u=u,
@@ -358,6 +371,7 @@ def _look(form: Form, size: int, setting: Setting, u: Array, spread: Array) -> L
         spread=reach,
         slope=slope,
         step=step,
+        careful=careful,
         energy=means.level - sums.value,
         length=jnp.sqrt(jnp.maximum(-(slope @ step), 0.0) / u.size),
         rest_length=jnp.abs(step[places.rest] / rest_sd).max(initial=0.0),
