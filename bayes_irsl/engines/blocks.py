@@ -42,11 +42,21 @@ def side(design: Design) -> str:
     return "item" if design.lms.size * per_lm < design.n_items * _PER_ITEM else "lm"
 
 
-def blocks(sites: Mapping[str, Any], shapes: tuple[tuple[str, tuple[int, ...]], ...], design: Design) -> np.ndarray:
-    """Positions in the flat vector of what every LM has, or every item, by the `side` of the table.
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def blocks(sites: Mapping[str, Any], shapes: Shapes, design: Design) -> np.ndarray:
+    """Positions in the flat vector of what every LM has, or every item, by the `side` of the table, as in `owned`."""
+    return owned(side(design), sites, shapes, design)[0]
+
+
+def owned(kind: str, sites: Mapping[str, Any], shapes: Shapes, design: Design) -> tuple[np.ndarray, list[str]]:
+    """Positions in the flat vector of what every LM has, or every item.
 
     Parameters
     ----------
+    kind : str
+        ``lm`` or ``item``.
     sites : mapping of str to dict
         Structure of the model.
     shapes : tuple of (str, tuple of int)
@@ -59,11 +69,12 @@ def blocks(sites: Mapping[str, Any], shapes: tuple[tuple[str, tuple[int, ...]], 
     np.ndarray
         Integers of dimensions (parameter, level); the length of the flat vector where a level has no such parameter.
         No rows where no parameter belongs to a level.
+    list of str
+        The site of each row.
     """
     size = sum(prod(shape) for _, shape in shapes)
-    kind = side(design)
     n_levels = design.n_items if kind == "item" else design.lms.size
-    rows, first = [np.zeros((0, n_levels), dtype=int)], 0
+    rows, names, first = [np.zeros((0, n_levels), dtype=int)], [], 0
     for name, shape in shapes:
         at = first + np.arange(prod(shape)).reshape(shape)
         first += at.size
@@ -74,7 +85,8 @@ def blocks(sites: Mapping[str, Any], shapes: tuple[tuple[str, tuple[int, ...]], 
             if plate.number is not None:
                 own = _spread_out(own, np.asarray(getattr(design, plate.number)), size)
             rows.append(own)
-    return np.concatenate(rows)
+            names += [name] * len(own)
+    return np.concatenate(rows), names
 
 
 def _levels(site: Mapping[str, Any], n_dims: int) -> Iterator[tuple[_Plate, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -21,13 +20,12 @@ from numpyro.infer.reparam import Reparam
 from numpyro.infer.util import constrain_fn, potential_energy
 
 from bayes_irsl.engines.base import structure
+from bayes_irsl.engines.blocks import owned
 from irsl_models import Design, Model
 from irsl_models.item_responses import ItemResponses
 
 _FREE = "_free"
 _CELLS = ("lm", "item", "score", "log_score", "log_rest", "successes", "trials", "log_choose")
-# Plates whose levels are items or LMs, all of them or some.
-_OF_ITEMS, _OF_LMS = ("item", "guessing"), ("ability_level", "residual_level", "deviation_level")
 
 
 class Freed(Reparam):  # type: ignore[misc]
@@ -35,7 +33,7 @@ class Freed(Reparam):  # type: ignore[misc]
 
     def __call__(self, name: str, fn: Any, obs: Any) -> tuple[None, Array]:
         """Sample independent levels, one factor of their scale less."""
-        with numpyro.plate(name + "_level", fn.event_shape[0]):
+        with numpyro.plate("ability_level", fn.event_shape[0]):
             levels = numpyro.sample(name + _FREE, dist.Normal(0.0, fn.scale))
         numpyro.factor(name + "_sum", jnp.log(fn.scale))
         return None, levels
@@ -149,35 +147,12 @@ class Posterior:
     def places(self, bare: Design) -> Places:
         """Find out from its plates which parameter belongs to what."""
         sites = structure(self.free, bare)
-        of_item = np.arange(bare.n_items), np.asarray(bare.guessing)
-        of_lm = (np.arange(bare.lms.known),) * len(_OF_LMS)
-        item, _, in_item = self._owned(sites, _OF_ITEMS, of_item)
-        lm, names, in_lm = self._owned(sites, _OF_LMS, of_lm)
-        rest = np.setdiff1d(np.arange(self.size), np.concatenate([in_item, in_lm]))
-        balanced = [[np.full(len(lm), name == total + _FREE) for name in names] for total in self.sums]
-        sums = np.array(balanced, dtype=float).reshape(len(self.sums), len(names), len(lm))
-        return Places(*map(jnp.asarray, (item, lm, rest, np.moveaxis(sums, 1, 2))))
-
-    def _owned(
-        self, sites: Mapping[str, Any], plates: tuple[str, ...], levels: tuple[np.ndarray, ...]
-    ) -> tuple[np.ndarray, list[str], np.ndarray]:
-        """Positions of what is in some plates, (level of the whole, own); their sites; and all of them."""
-        columns, names, every, first = [], [], [np.arange(0)], 0
-        for name, shape in self.shapes:
-            at = np.arange(first, first + prod(shape)).reshape(shape)
-            first += prod(shape)
-            frames = {frame.name: frame.dim for frame in sites[name]["cond_indep_stack"]}
-            for plate, level in zip(plates, levels, strict=True):
-                if plate not in frames or sites[name]["fn"].event_shape:
-                    continue
-                by_level = np.moveaxis(at, frames[plate], 0).reshape(at.shape[frames[plate]], -1)
-                for column in by_level.T:
-                    columns.append(np.where(level >= 0, column[level], self.size))
-                    names.append(name)
-                every.append(at.ravel())
-                break
-        wide = np.array(columns, dtype=int).reshape(-1, len(levels[0])).T
-        return wide, names, np.concatenate(every)
+        item, _ = owned("item", sites, self.shapes, bare)
+        lm, names = owned("lm", sites, self.shapes, bare)
+        rest = np.setdiff1d(np.arange(self.size), np.concatenate([item.ravel(), lm.ravel()]))
+        balanced = np.array([[name == total + _FREE for name in names] for total in self.sums], dtype=float)
+        sums = np.broadcast_to(balanced.reshape(len(self.sums), 1, len(names)), (len(self.sums), *lm.T.shape))
+        return Places(*map(jnp.asarray, (item.T, lm.T, rest, sums)))
 
     def _trace(self, bare: Design, u: Array) -> dict[str, Any]:
         values = constrain_fn(self.free, (bare,), {}, self.split(u))
