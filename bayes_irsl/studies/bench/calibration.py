@@ -26,7 +26,7 @@ def agreement(plan: Plan, cache: Path) -> pd.DataFrame:
     """Hold the fast engine against HMC on one table, parameter by parameter of the reported scale."""
     table = {"n_lms": plan.compared[0], "n_items": plan.compared[1], "seed": plan.seed}
     sample = {}
-    for name in (ours.fast(), "hmc"):
+    for name in (ours.FAST, "hmc"):
         settings = dict(plan.engines.get(name, {}))
         found = measured(ours.prepared, {**table, "name": name, "settings": settings}, cache, rehearse=False).found
         sample[name] = _reported({site: found[f"site/{site}"] for site in SITES})
@@ -34,9 +34,9 @@ def agreement(plan: Plan, cache: Path) -> pd.DataFrame:
         {
             "LMs": plan.compared[0],
             "items": plan.compared[1],
-            "method": ours.fast(),
+            "method": ours.FAST,
             "quantity": quantity,
-            **differences(sample[ours.fast()][quantity], sample["hmc"][quantity]),
+            **differences(sample[ours.FAST][quantity], sample["hmc"][quantity]),
         }
         for quantity in QUANTITIES
     ]
@@ -94,7 +94,7 @@ def _reported(sites: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _of_size(plan: Plan, cache: Path, size: Size) -> pd.DataFrame:
-    name = ours.fast()
+    name = ours.FAST
     tables = {"n_lms": size[0], "n_items": size[1], "seed": plan.seed, "tables": plan.tables}
     run = {**tables, "name": name, "settings": dict(plan.engines.get(name, {}))}
     found = measured(prepared, run, cache, rehearse=False).found

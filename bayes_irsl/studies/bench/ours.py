@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ from bayes_irsl.studies.tables import simulated
 from irsl_models import Model, likelihoods
 
 MODEL = Model(likelihood=likelihoods.beta)
+FAST = "laplace"
+"""Word of the engine for large tables."""
 _CLASSES = {"hmc": "HMC", "laplace": "Laplace", "nuts": "NUTS", "svi": "SVI"}
 
 
@@ -31,11 +32,6 @@ def engine(name: str, settings: Mapping[str, Any] | None = None) -> Engine:
     """
     made: Engine = getattr(import_module(f"bayes_irsl.engines.{name}"), _CLASSES[name])(**settings or {})
     return made
-
-
-def fast() -> str:
-    """Word of the engine for large tables."""
-    return "laplace" if find_spec("bayes_irsl.engines.laplace") else "svi"
 
 
 class _Counter:

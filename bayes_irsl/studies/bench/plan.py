@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bayes_irsl.studies.bench.ours import fast
+from bayes_irsl.studies.bench.ours import FAST
 
 Size = tuple[int, int]
 
@@ -51,11 +51,11 @@ class Plan:
     reference: Mapping[str, int] = field(default_factory=lambda: {"draws": 2000})
     estimated: tuple[Size, ...] = ((100, 500), (500, 2000))
     rounds: int = 50
-    estimators: tuple[str, ...] = field(default_factory=lambda: (fast(),))
+    estimators: tuple[str, ...] = field(default_factory=lambda: (FAST,))
     grown: tuple[Size, ...] = ((100, 100), (100, 500), (500, 2000), (2000, 5000), (3000, 20000), (6612, 37682))
     missing: float = 0.3
     sampled_up_to: int = 50_000
-    calibrated: tuple[Size, ...] = ((60, 300), (100, 500), (500, 2000))
+    calibrated: tuple[Size, ...] = ((100, 500), (500, 2000), (2000, 5000))
     tables: int = 20
     compared: Size = (60, 300)
 

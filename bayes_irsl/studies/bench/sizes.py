@@ -25,8 +25,8 @@ def sizes(plan: Plan, cache: Path) -> pd.DataFrame:
 
 def _rows(plan: Plan, cache: Path) -> Iterator[dict[str, Any]]:
     for size in plan.grown:
-        yield _row(plan, cache, ours.fast(), size)
-    yield _row(plan, cache, ours.fast(), plan.grown[-1], plan.missing)
+        yield _row(plan, cache, ours.FAST, size)
+    yield _row(plan, cache, ours.FAST, plan.grown[-1], plan.missing)
     for size in plan.grown:
         if size[0] * size[1] <= plan.sampled_up_to:
             yield _row(plan, cache, "hmc", size)
