@@ -14,10 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import AxisType, PartitionSpec
+from numpyro.distributions import biject_to
 from numpyro.infer.util import potential_energy
 
 import bayes_irsl as bi
 from bayes_irsl import encoding
+from bayes_irsl.engines.base import sampled, structure
 from bayes_irsl.sharding import in_blocks, mesh_of_items, spread
 from bayes_irsl.studies import kernel
 from irsl_models import Design
@@ -46,10 +48,12 @@ def table(missing: int, n_items: int = N_ITEMS) -> Design:
 
 def point(design: Design) -> dict[str, np.ndarray]:
     """Some value of every parameter."""
-    from bayes_irsl.engines.density import Density
-
-    shapes = Density.of(MODEL, (design, {})).shapes
-    return {name: 0.3 * np.random.default_rng(len(name)).normal(size=shape) for name, shape in shapes}
+    sites = structure(MODEL, design)
+    shapes = {
+        name: biject_to(sites[name]["fn"].support).inverse_shape(sites[name]["value"].shape)
+        for name in sampled(MODEL, design)
+    }
+    return {name: 0.3 * np.random.default_rng(len(name)).normal(size=shape) for name, shape in shapes.items()}
 
 
 def energy(design: Design, at: Any) -> Any:
