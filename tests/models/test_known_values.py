@@ -76,6 +76,7 @@ def evaluate(
 def part(table: Design, order: Any) -> Design:
     """Some of the cells, in any order, any number of times."""
     names = ("lm", "item", "successes", "trials", "log_choose")
+    table = replace(table, **dict(zip(("lm", "item"), map(np.asarray, table.codes), strict=True)))
     picked: dict[str, Any] = {name: getattr(table, name)[order] for name in names}
     return replace(table, rows=False, **picked)
 
