@@ -211,8 +211,12 @@ class Design:
         return replace(self, rows=False, blocks=1, present=None, **taken)
 
     def in_single(self) -> Design:
-        """The same with responses in single precision; none that lies inside (0, 1) becomes 0 or 1."""
-        columns = {name: getattr(self, name) for name in ("score", "log_score", "log_rest", "log_choose")}
+        """The same with scores in single precision; none that lies inside (0, 1) becomes 0 or 1.
+
+        Counts stay as they are: where they scatter no more than a binomial, slopes in the precision are differences of
+        nearly equal numbers.
+        """
+        columns = {name: getattr(self, name) for name in ("score", "log_score", "log_rest")}
         single = {name: column.astype(jnp.float32) for name, column in columns.items() if column is not None}
         if self.score is not None:
             edge = np.finfo(np.float32)
