@@ -252,7 +252,6 @@ def test_every_size_is_fitted_and_small_ones_sampled(monkeypatch: pytest.MonkeyP
         return Measured({"finite": np.asarray(True)}, 1.0, 2.0, 3.0, 0.5, 0.4, 0)
 
     monkeypatch.setattr(sizes, "measured", fake)
-    monkeypatch.setattr(ours, "fast", lambda: "laplace")
     table = sizes.sizes(Plan(grown=((10, 20), (5000, 5000)), sampled_up_to=200), tmp_path)
     assert asked == [
         ("laplace", 200, 0.0, True),

@@ -11,10 +11,8 @@ Lan, Johnson and Neal 2014). Where nothing is left there is no error at all; els
 
 A quarter of a turn forgets where it began, and any further is in vain. Coordinates that do not fit so well turn more
 slowly, and every other trajectory is as long as the slowest one asks for.
-
 Gradients along a trajectory are taken in single precision: turns and kicks by any force that depends on the position
 alone can be taken back and keep volume. Energies, by which its end is accepted, are in double precision.
-
 Chains are spread over devices; only sums over them cross from one to another, and in the warm-up alone.
 """
 
@@ -41,8 +39,7 @@ from irsl_models import Design, Model
 # Steps of a trajectory, at most: while coordinates may not fit, and when they do.
 _ROUGH_STEPS, _MOST_STEPS = 64, 1000
 _DIVERGENT = 1000.0
-# Trajectories of a standard normal: around a quarter of a turn. Of one length alone they could fall in step with some
-# coordinate.
+# Trajectories: around a quarter of a turn. Of one length alone they could fall in step with some coordinate.
 _SHORTEST, _LONGEST = 1.3, 2.2
 # How much longer the long ones may be: where coordinates fit, and where they were not found.
 _SLOWEST, _SLOWEST_UNWHITENED = 2.5, 10.0

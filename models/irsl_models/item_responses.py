@@ -65,7 +65,7 @@ class ItemResponses(dist.Distribution):  # type: ignore[misc]
     ) -> None:
         self.law, self.items, self.ability, self.design = law, items, ability, design
         lm, item = design.codes
-        column = design.benchmark[item] if ability.shape[1] > 1 else 0
+        column = jnp.asarray(design.benchmark)[item] if ability.shape[1] > 1 else 0
         logit = logit_mean(_at(items, item), ability[lm, column])
         # Every cell on its own, of batch shape (cell,); what of it is not used is not computed either.
         self.cells = law.response(logit, **_at(law.parameters, item), **law.given(design))

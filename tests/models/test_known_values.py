@@ -1,6 +1,5 @@
 """Models against numbers worked out by hand or by quadrature."""
 
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -73,14 +72,6 @@ def evaluate(
         return log_probability(model, table, sites)
 
 
-def part(table: Design, order: Any) -> Design:
-    """Some of the cells, in any order, any number of times."""
-    names = ("lm", "item", "successes", "trials", "log_choose")
-    table = replace(table, **dict(zip(("lm", "item"), map(np.asarray, table.codes), strict=True)))
-    picked: dict[str, Any] = {name: getattr(table, name)[order] for name in names}
-    return replace(table, rows=False, **picked)
-
-
 def test_counts_with_unequal_trials() -> None:
     table, threshold = cells(SUCCESSES, TRIALS, MEANS)
     total, by_cell = evaluate(likelihoods.beta_binomial, table, threshold)
@@ -93,11 +84,13 @@ def test_counts_with_unequal_trials() -> None:
 def test_rows_count_as_often_as_they_are_there_in_any_order_and_in_batches() -> None:
     table, threshold = cells(SUCCESSES, TRIALS, MEANS)
     total, _ = evaluate(likelihoods.beta_binomial, table, threshold)
-    twice, _ = evaluate(likelihoods.beta_binomial, part(table, np.repeat(np.arange(5), 2)), threshold)
+    twice, _ = evaluate(likelihoods.beta_binomial, table.at(np.repeat(np.arange(5), 2)), threshold)
     assert twice == pytest.approx(2 * total, abs=1e-12)
-    mixed, _ = evaluate(likelihoods.beta_binomial, part(table, [3, 0, 4, 1, 2]), threshold)
+    mixed, _ = evaluate(likelihoods.beta_binomial, table.at(np.array([3, 0, 4, 1, 2])), threshold)
     assert mixed == pytest.approx(total, abs=1e-12)
-    batches = [evaluate(likelihoods.beta_binomial, part(table, rows), threshold)[0] for rows in ([0, 1], [2, 3, 4])]
+    batches = [
+        evaluate(likelihoods.beta_binomial, table.at(np.array(rows)), threshold)[0] for rows in ([0, 1], [2, 3, 4])
+    ]
     assert sum(batches) == pytest.approx(total, abs=1e-12)
 
 
