@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from numpyro import handlers
 
+from bayes_irsl.programs import program
 from bayes_irsl.room import Room
 from irsl_models import Design, Model
 
@@ -109,7 +110,7 @@ def _draw_by_draw(
     return {name: room.array() for name, room in rooms.items()}
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@program(static=2)
 def read(model: Any, names: tuple[str, ...], design: Design, key: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Run a model once, with some sites set, and return those of the named sites that it has."""
     with handlers.seed(rng_seed=key), handlers.trace() as trace, handlers.substitute(data=dict(values)):
@@ -117,7 +118,7 @@ def read(model: Any, names: tuple[str, ...], design: Design, key: Any, values: M
     return {name: trace[name]["value"] for name in names if name in trace}
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@program(static=2)
 def _read_many(
     model: Any, names: tuple[str, ...], design: Design, keys: Any, values: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def _read_many(
     return found
 
 
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _weigh_many(model: Any, design: Design, keys: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     def one(key: Any, values: Mapping[str, Any]) -> Any:
         with handlers.seed(rng_seed=key), handlers.trace() as trace, handlers.substitute(data=dict(values)):

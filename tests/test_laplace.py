@@ -63,7 +63,7 @@ def test_a_sweep_has_the_slopes_of_the_plain_density(name: str) -> None:
         parts = partial(posterior.parts, setting.bare)
         ability, quantities = parts(u)
         grid = basis(ability, jnp.zeros_like(ability), 96)
-        sums = sweep(form.response, setting.table, grid, quantities[None])
+        sums = sweep(form.response, setting.table, setting.flat, grid, quantities[None])
 
         def energy(u: jax.Array) -> Any:
             return potential_energy(posterior.free, (jax.tree.map(jnp.asarray, design),), {}, posterior.split(u))
@@ -84,7 +84,7 @@ def test_draws_and_solutions_belong_to_one_covariance(name: str) -> None:
     with double_precision():
         form = form_of(model, design)
         setting, u = mean._begin(form, design, jax.random.key(0))
-        look = mean._look(form, 64, setting, u, jnp.full_like(form.posterior.parts(setting.bare, u)[0], 0.2))
+        look = mean._look(form, 64, False, setting, u, jnp.full_like(form.posterior.parts(setting.bare, u)[0], 0.2))
         each = jnp.eye(u.size)
         covariance = np.asarray(jax.vmap(partial(arrow.solved, look.arrow, setting.places))(each))
         root = np.asarray(jax.vmap(partial(arrow.drawn, look.arrow, setting.places))(each))
@@ -107,7 +107,7 @@ def test_a_complete_table_has_the_precision_that_information_gives() -> None:
         own = jnp.concatenate([setting.places.lm.ravel(), setting.places.item.ravel()])
         u = u.at[own].add(0.8 * jax.random.normal(jax.random.key(1), own.shape))
         setting = setting._replace(noise=jnp.zeros_like(setting.noise))
-        look = mean._look(form, 64, setting, u, jnp.zeros_like(posterior.parts(setting.bare, u)[0]))
+        look = mean._look(form, 64, False, setting, u, jnp.zeros_like(posterior.parts(setting.bare, u)[0]))
         # Given what several share, whose own curvature the prior may bend the wrong way off its mode.
         given = look.arrow._replace(rest_root=jnp.zeros_like(look.arrow.rest_root))
         covariance = np.asarray(jax.vmap(partial(arrow.solved, given, setting.places))(jnp.eye(u.size)))

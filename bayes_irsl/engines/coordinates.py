@@ -16,6 +16,7 @@ from bayes_irsl.engines.blocks import blocks
 from bayes_irsl.engines.centring import SUFFIX, free
 from bayes_irsl.engines.density import Arguments, Density, Shares
 from bayes_irsl.engines.whitening import Whitening, whiten
+from bayes_irsl.programs import program
 from irsl_models import Design, Model
 
 _HALVINGS = 20
@@ -120,7 +121,7 @@ def find(model: Model, design: Design, seed: int) -> tuple[Coordinates, Place]:
     return coordinates, coordinates.whitened_at(Place(design, shares, own, Whitening.none(centre)), centre[None])
 
 
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _sites(coordinates: Coordinates, place: Place, z: Array) -> dict[str, Array]:
     names = {name.removesuffix(SUFFIX) for name, _ in coordinates.density.shapes}
 
@@ -133,13 +134,13 @@ def _sites(coordinates: Coordinates, place: Place, z: Array) -> dict[str, Array]
 
 
 # One by one: all at once takes a quarter longer, for products of a matrix with a few vectors are slow.
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _potentials(coordinates: Coordinates, place: Place, z: Array) -> Array:
     found: Array = jax.lax.map(partial(coordinates.potential, place), z)
     return found
 
 
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _gradients(coordinates: Coordinates, place: Place, z: Array) -> Array:
     found: Array = jax.lax.map(jax.grad(partial(coordinates.potential, place)), z)
     return found

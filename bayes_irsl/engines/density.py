@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpyro import handlers
@@ -17,6 +15,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 
 from bayes_irsl.engines.base import sampled, structure
 from bayes_irsl.engines.centring import SUFFIX, free
+from bayes_irsl.programs import program
 from irsl_models import Design, Model
 
 Shares = Mapping[str, Array]
@@ -88,14 +87,14 @@ class Density:
 
 
 # A program of its own within others: the model, whose tracing takes seconds, is traced once for all of them.
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _energy(density: Density, arguments: Arguments, u: Array) -> Array:
     design, shares = arguments
     energy: Array = potential_energy(free(density.model, shares), (design,), {}, density.split(u))
     return energy
 
 
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _flat(density: Density, arguments: Arguments, values: Mapping[str, Array]) -> Array:
     design, shares = arguments
     sites = structure(free(density.model, shares), design)

@@ -34,6 +34,7 @@ from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.rounds import draw
 from bayes_irsl.engines.running import ALONE, MOST, Running, taken
 from bayes_irsl.engines.whitened import mesh_of, spread
+from bayes_irsl.programs import program
 from irsl_models import Design, Model
 
 # Steps of a trajectory, at most: while coordinates may not fit, and when they do.
@@ -219,7 +220,7 @@ def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
     return Chains(z, gradient, potential), tuning
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@program(static=3)
 def _advance(
     coordinates: Coordinates, engine: HMC, mesh: Mesh, place: Place, state: State, stretch: Stretch
 ) -> tuple[State, dict[str, Array]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -11,13 +10,13 @@ import numpy as np
 from jaxtyping import Array
 
 from bayes_irsl.engines.base import Draws, require
-from bayes_irsl.engines.compiling import SAFE
 from bayes_irsl.engines.expansion import arrow, mean
 from bayes_irsl.engines.expansion.arrow import Arrow
 from bayes_irsl.engines.expansion.mean import Form
 from bayes_irsl.engines.expansion.posterior import Places, without_cells
 from bayes_irsl.engines.running import ALONE, Running
 from bayes_irsl.errors import Fault, InputError
+from bayes_irsl.programs import SAFE, program
 from bayes_irsl.progress import Progress
 from irsl_models import Design, Model
 
@@ -79,7 +78,7 @@ class Laplace:
         return Draws(sites=drawn, stats={}, notes=tuple(notes))
 
 
-@partial(jax.jit, static_argnums=(0, 1), compiler_options=SAFE)
+@program(static=2, options=SAFE)
 def _drawn(form: Form, count: int, parts: tuple[Array, Arrow, Places, Design], key: Array) -> dict[str, Any]:
     centre, factors, places, bare = parts
 

@@ -17,6 +17,7 @@ from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.rounds import draw
 from bayes_irsl.engines.running import ALONE, Running, taken
 from bayes_irsl.engines.whitened import mesh_of, spread
+from bayes_irsl.programs import program
 from irsl_models import Design, Model
 
 _RECORD = {
@@ -125,13 +126,13 @@ def _kernel(coordinates: Coordinates, engine: NUTS, place: Place, z: Array, key:
     return state, move
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@program(static=2)
 def _begin(coordinates: Coordinates, engine: NUTS, place: Place, z: Array, keys: Array) -> HMCState:
     state: HMCState = jax.vmap(lambda z, key: _kernel(coordinates, engine, place, z, key)[0])(z, keys)
     return state
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@program(static=3)
 def _advance(
     coordinates: Coordinates, engine: NUTS, mesh: Mesh, place: Place, state: HMCState, count: int
 ) -> tuple[HMCState, dict[str, Array]]:

@@ -21,6 +21,7 @@ from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.running import ALONE, Running, Steps
 from bayes_irsl.engines.whitened import coordinates_of, draws_of, spread, starts
 from bayes_irsl.engines.whitening import Whitening
+from bayes_irsl.programs import program
 from irsl_models import Design, Model
 
 # Shares of the warm-up after which coordinates are found anew, unless the first round were shorter than this.
@@ -151,12 +152,12 @@ def sample(
     return at(state.whitening), {name: np.moveaxis(value, 0, 1) for name, value in record.items()}
 
 
-@jax.jit
+@program()
 def _unwhitened(whitening: Whitening, z: Float[Array, "point parameter"]) -> Float[Array, "point parameter"]:
     return jax.vmap(whitening.__call__)(z)
 
 
-@jax.jit
+@program()
 def _whitened(whitening: Whitening, u: Float[Array, "point parameter"]) -> Float[Array, "point parameter"]:
     return jax.vmap(whitening.inverse)(u)
 

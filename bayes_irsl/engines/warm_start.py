@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -23,6 +22,7 @@ from bayes_irsl.engines.base import structure
 from bayes_irsl.engines.centring import SUFFIX, PartlyCentred, hierarchical, share_of_data
 from bayes_irsl.engines.density import Arguments, Density, Shares
 from bayes_irsl.engines.frame import Frame
+from bayes_irsl.programs import program
 from irsl_models import Design, Model
 
 
@@ -59,7 +59,7 @@ def find(model: Model, design: Design, seed: int, *, steps: int = 2000) -> Start
     return Start(shares, _converted(density, arguments, shares, centre))
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@program(static=2)
 def _mean_field(density: Density, steps: int, arguments: Arguments, key: Array) -> tuple[Array, Array]:
     """Mean and standard deviation of every parameter under the nearest normal of independent ones."""
     optimiser = Adam(learning_rate(0.02, steps))
@@ -80,7 +80,7 @@ def _mean_field(density: Density, steps: int, arguments: Arguments, key: Array) 
     return centre, jnp.exp(log_deviation)
 
 
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _converted(density: Density, arguments: Arguments, shares: Shares, u: Array) -> dict[str, Array]:
     """Values of the model in its final form, at a point of the non-centred one."""
     design, non_centred = arguments

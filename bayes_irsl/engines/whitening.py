@@ -20,6 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from bayes_irsl.programs import program
+
 # Least curvature that is believed: a direction that the data hardly bend is taken for 1.8 wide, not for any width.
 FLATTEST = 0.3
 # Beyond this many dense parameters the matrix products cost more than they save.
@@ -138,7 +140,7 @@ def whiten(
     return found._replace(centre=found(-jax.vjp(found.__call__, jnp.zeros_like(centre))[1](slope)[0]))
 
 
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _products(potential: Callable[..., Array], arguments: Any, point: Array, directions: Array) -> tuple[Array, Array]:
     """The gradient, and the Hessian times each direction."""
     slope = jax.grad(partial(potential, arguments))
@@ -151,7 +153,7 @@ def _products(potential: Callable[..., Array], arguments: Any, point: Array, dir
     return slope(point), found
 
 
-@jax.jit
+@program()
 def _eliminated(products: Array, own: Array, dense: Array) -> tuple[Array, Array, Array]:
     """Roots and coupling of the blocks, and S."""
     wide, size = len(own), products.shape[1]

@@ -21,7 +21,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from bayes_irsl.engines.compiling import SAFE
 from bayes_irsl.engines.expansion import arrow
 from bayes_irsl.engines.expansion.arrow import Arrow, Levels
 from bayes_irsl.engines.expansion.blocks import (
@@ -36,8 +35,9 @@ from bayes_irsl.engines.expansion.blocks import (
 )
 from bayes_irsl.engines.expansion.grid import basis
 from bayes_irsl.engines.expansion.posterior import Places, Posterior, without_cells
-from bayes_irsl.engines.expansion.sweep import Response, exposures, information, sweep
+from bayes_irsl.engines.expansion.sweep import Response, Totals, information, sweep, totals
 from bayes_irsl.engines.expansion.table import Table, lay_out, thinned
+from bayes_irsl.programs import SAFE, program
 from irsl_models import Design, Model
 from irsl_models.law import Affine
 
@@ -66,6 +66,8 @@ _LARGEST_GAIN = 1.2
 _ASIDE = 0.05
 # Parameters that are drawn in all, and pairs of opposite draws over which the prior is averaged.
 _DRAWN, _PAIRS = 2**17, (16, 128)
+# Responses by which an item is known well: for itself, and for the root of the number of items.
+_MANY_RESPONSES, _MANY_FOR_ALL = 1000, 16
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,10 @@ class Setting(NamedTuple):
         Exposures of LMs over the root of the exposure of the column: times that of an item, what both may have.
     item_share : Float[Array, " item"]
         The same for items.
+    exposure : Float[Array, " item"]
+        Exposure of each item.
+    flat : Float[Array, "flat item"]
+        Totals over LMs, see `sweep`.
     column : Int[Array, " item"]
         Column of abilities that each item asks for.
     noise : Float[Array, "pair parameter"]
@@ -110,6 +116,8 @@ class Setting(NamedTuple):
     places: Places
     lm_share: Array
     item_share: Array
+    exposure: Array
+    flat: Array
     column: Array
     noise: Array
 
@@ -212,11 +220,11 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
     near = jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])
     for _ in range(_CAREFUL_STEPS):
         told()
-        now = _look(form, size, few, u, near)
+        now = _look(form, size, _know_items(few), few, u, near)
         u, near = u + jnp.clip(now.careful, -largest, largest), now.spread
     if few is not setting:
         u, size = _placed(form, setting, u, _ONLY_LMS, told)
-    look = partial(_look, form, size, setting)
+    look = partial(_look, form, size, _know_items(setting), setting)
     now, share = look(u, near), 1.0
     for _ in range(_MOST_STEPS):
         told()
@@ -233,6 +241,16 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
     return Found(now.u, now.arrow, setting, settled=False)
 
 
+def _know_items(setting: Setting) -> bool:
+    """Whether items vary so little that what is asked of them is as well asked at their means.
+
+    The mean of an item moves by its variance, which is small beside its standard deviation; and that of what all items
+    share by as much, beside one that falls with the root of their number.
+    """
+    exposure = np.asarray(setting.exposure)
+    return bool(exposure.min() >= max(_MANY_RESPONSES, _MANY_FOR_ALL * len(exposure) ** 0.5))
+
+
 def _placed(
     form: Form, setting: Setting, u: Array, rough: Sequence[bool], told: Callable[[], None]
 ) -> tuple[Array, int]:
@@ -241,13 +259,11 @@ def _placed(
     for number, of_lms in enumerate(rough):
         told()
         is_first = of_lms and number > 0 and not any(rough[:number])
-        step = partial(
-            _roughly, form, setting=setting, u=u, is_of_lms=jnp.asarray(of_lms), is_first=jnp.asarray(is_first)
-        )
-        ahead = step(size)
+        given = setting, u, jnp.asarray(of_lms), jnp.asarray(is_first)
+        ahead = _roughly(form, size, *given)
         if (needed := _nodes(ahead.span)) > size:
             size = needed
-            ahead = step(size)
+            ahead = _roughly(form, size, *given)
         u = ahead.u
     return u, size
 
@@ -264,14 +280,14 @@ class Rough(NamedTuple):
     span: Array
 
 
-@partial(jax.jit, static_argnums=(0, 1), compiler_options=SAFE)
+@program(static=2, options=SAFE)
 def _roughly(form: Form, size: int, setting: Setting, u: Array, is_of_lms: Array, is_first: Array) -> Rough:
     """Take a step of all items, every LM being where it is, or the other way round; what several share stays."""
     posterior, places = form.posterior, setting.places
     parts = partial(posterior.parts, setting.bare)
     ability, quantities = parts(u)
     grid = basis(ability, jnp.zeros_like(ability), size)
-    sums = sweep(form.response, setting.table, grid, quantities[None])
+    sums = sweep(form.response, setting.table, setting.flat, grid, quantities[None])
     known = information(form.response, setting.table, grid, quantities)
 
     def level(u: Array) -> Array:
@@ -312,7 +328,8 @@ def _begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
     column = jnp.asarray(bare.benchmark) if n_columns > 1 else jnp.zeros(bare.n_items, int)
     pairs = int(min(max(_DRAWN // posterior.size, _PAIRS[0]), _PAIRS[1]))
     noise = jax.random.normal(key, (pairs, posterior.size)).at[:, places.rest].set(0.0)
-    nothing = jnp.zeros((n_columns, bare.lms.known)), jnp.zeros(bare.n_items)
+    of_items = jnp.zeros(bare.n_items)
+    nothing = jnp.zeros((n_columns, bare.lms.known)), of_items, of_items, of_items[:0]
     setting = _with(form, Setting(bare, table, places, *nothing, column, noise), table)
     own = jnp.concatenate([places.lm.ravel(), places.item.ravel()])
     return setting, u.at[own].add(_ASIDE, mode="drop")
@@ -320,16 +337,19 @@ def _begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
 
 def _with(form: Form, setting: Setting, table: Table) -> Setting:
     """The same with another table."""
-    by_lm, by_item = _exposures(form.response, table, len(setting.lm_share))
-    root = jnp.sqrt(by_lm.sum(0))
-    return setting._replace(table=table, lm_share=(by_lm / root).T, item_share=by_item / root[setting.column])
+    found = _totals(form.response, len(setting.lm_share), table)
+    root = jnp.sqrt(found.lm.sum(0))
+    shares = {"lm_share": (found.lm / root).T, "item_share": found.item / root[setting.column]}
+    return setting._replace(table=table, exposure=found.item, flat=found.flat, **shares)
 
 
-_exposures = jax.jit(exposures, static_argnums=(0, 2), compiler_options=SAFE)
+@program(static=2, options=SAFE)
+def _totals(response: Response, n_columns: int, table: Table) -> Totals:
+    return totals(response, table, n_columns)
 
 
-@partial(jax.jit, static_argnums=(0, 1), compiler_options=SAFE)
-def _look(form: Form, size: int, setting: Setting, u: Array, spread: Array) -> Look:
+@program(static=3, options=SAFE)
+def _look(form: Form, size: int, knows_items: bool, setting: Setting, u: Array, spread: Array) -> Look:
     """Expand the posterior around a point; the spread need not be exact."""
     posterior, places = form.posterior, setting.places
     parts, prior = partial(posterior.parts, setting.bare), partial(posterior.prior, setting.bare)
@@ -344,12 +364,13 @@ def _look(form: Form, size: int, setting: Setting, u: Array, spread: Array) -> L
     levels = Levels(own_item, own_lm, *forms_of(places, met, acts), setting.column)
     factors = arrow.factor_levels(levels, places)
     reach, steps = spread_of(places, factors, acts, u.size)
+    steps = jnp.zeros((1, u.size)) if knows_items else steps
 
     def stepped(u: Array) -> Array:
         items: Array = jax.vmap(lambda step: parts(u + step)[1])(steps)
         return items
 
-    sums = sweep(form.response, setting.table, basis(ability, reach, size), stepped(u))
+    sums = sweep(form.response, setting.table, setting.flat, basis(ability, reach, size), stepped(u))
     means = prior_means(prior, places, u, jax.lax.map(partial(arrow.drawn, factors, places), setting.noise), of_rest)
 
     def level(u: Array) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 
 from bayes_irsl.engines.base import structure
 from bayes_irsl.engines.blocks import owned
+from bayes_irsl.programs import program
 from irsl_models import Design, Model
 from irsl_models.item_responses import ItemResponses
 
@@ -173,20 +173,20 @@ def without_cells(design: Design) -> Design:
 
 
 # Programs of their own within others: the model, whose tracing takes long, is traced once for all of them.
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _prior(posterior: Posterior, bare: Design, u: Array) -> Array:
     alone = handlers.block(posterior.free, hide_fn=lambda site: isinstance(site.get("fn"), ItemResponses))
     energy: Array = potential_energy(alone, (bare,), {}, posterior.split(u))
     return energy
 
 
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _parts(posterior: Posterior, bare: Design, u: Array) -> tuple[Array, Array]:
     found = posterior.responses(bare, u)
     return found.ability, jnp.stack(jax.tree.leaves((found.items, dict(found.law.parameters))))
 
 
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _median(posterior: Posterior, bare: Design) -> Array:
     seeded = handlers.seed(posterior.free, rng_seed=0)
     found = handlers.trace(handlers.substitute(seeded, substitute_fn=init_to_median)).get_trace(bare)

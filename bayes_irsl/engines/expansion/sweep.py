@@ -9,7 +9,7 @@ the first form has all that items want to know of LMs, the second all that LMs w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +21,9 @@ from bayes_irsl.engines.expansion.grid import Basis
 from bayes_irsl.engines.expansion.table import Table
 from irsl_models.curves import logit_mean
 from irsl_models.law import Affine
+
+# From as many chunks on, loops over them are worth a second program.
+_MANY_CHUNKS = 8
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,13 @@ class Information(NamedTuple):
     between: Array
 
 
-def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "step quantity item"]) -> Sums:
+def sweep(
+    response: Response,
+    table: Table,
+    flat: Float[Array, "flat item"],
+    basis: Basis,
+    steps: Float[Array, "step quantity item"],
+) -> Sums:
     """Look at all responses once.
 
     Parameters
@@ -125,6 +134,8 @@ def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "s
         Log density of one response.
     table : Table
         The responses.
+    flat : Float[Array, "flat item"]
+        Totals over LMs, see `totals`.
     basis : Basis
         Where abilities are.
     steps : Float[Array, "step quantity item"]
@@ -141,7 +152,7 @@ def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "s
         exposure, columns = table.chunk(affine, number)
         count = here.sum(0)[:, None] * real if exposure is None else _product(here.T, exposure)
         weighed = [count, *(_product(here.T, numbers) for numbers in columns[:n_graded])]
-        flat = [numbers.sum(0) for numbers in columns[n_graded:]]
+        of_all = flat[:, items].astype(kind) * real
 
         def level(placed: Array) -> tuple[Array, tuple[Array, ...]]:
             weights = jax.vmap(lambda at: response.weights(nodes, at))(placed)
@@ -149,7 +160,7 @@ def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "s
             total = jnp.zeros(len(placed), kind)
             for on_nodes, weight in zip(weighed, graded, strict=True):
                 total += (on_nodes * weight).sum((1, 2))
-            for all_lms, weight in zip(flat, even, strict=True):
+            for all_lms, weight in zip(of_all, even, strict=True):
                 total += (all_lms * weight[:, 0]).sum(1)
             return total.mean(), tuple(weight.mean(0) for weight in graded)
 
@@ -166,7 +177,7 @@ def sweep(response: Response, table: Table, basis: Basis, steps: Float[Array, "s
         return (totals.at[column].add(lately.astype(wide)), own, value_before + value.astype(wide)), by_item
 
     start = jnp.zeros(by_row.shape, wide), jnp.zeros((len(by_row), len(nodes)), wide), jnp.zeros((), wide)
-    (totals, own, value), by_item = jax.lax.scan(look, start, jnp.arange(len(table.column)))
+    (totals, own, value), by_item = _over_chunks(look, start, table)
     totals = _by_lm(table, totals) + own[:, None]
     by_lm = jnp.einsum("cit,cit->ic", basis.slope, totals)
     return Sums(value, by_lm, _placed(table, by_item.astype(wide)))
@@ -200,7 +211,7 @@ def information(
         return carry.at[column].add(own.astype(wide)), ((known[1:, 1:] * count).sum(2), known[0, 1:])
 
     start = jnp.zeros((len(by_row), len(nodes)) if is_even else by_row.shape, wide)
-    totals, (of_item, between) = jax.lax.scan(look, start, jnp.arange(len(table.column)))
+    totals, (of_item, between) = _over_chunks(look, start, table)
     if is_even:
         of_lm = jnp.einsum("cit,ct->ic", basis.mean, totals)
     else:
@@ -208,24 +219,57 @@ def information(
     return Information(of_lm, _placed(table, of_item.astype(wide)), _placed(table, between.astype(wide)))
 
 
+class Totals(NamedTuple):
+    """What of a table does not depend on where abilities and items are.
+
+    Parameters
+    ----------
+    lm : Float[Array, "lm column"]
+        Exposure of each LM.
+    item : Float[Array, " item"]
+        Exposure of each item.
+    flat : Float[Array, "flat item"]
+        Numbers of responses whose weights are the same for all LMs, added up over these.
+    """
+
+    lm: Array
+    item: Array
+    flat: Array
+
+
+def totals(response: Response, table: Table, n_columns: int) -> Totals:
+    """Add up what never changes."""
+    affine = response.affine
+    n_rows = table.n_lms if table.lm is None else len(table.lm)
+    wide = jnp.result_type(float)
+
+    def look(total: Array, number: Array) -> tuple[Array, tuple[Array, Array]]:
+        given, columns = table.chunk(affine, number)
+        if given is None:
+            given = jnp.broadcast_to(table.real[number], (n_rows, table.items.shape[1]))
+        flat = [numbers.sum(0, dtype=wide) for numbers in columns[len(columns) - affine.flat :]]
+        of_items = given.sum(0, dtype=wide), jnp.array(flat).reshape(-1, given.shape[1])
+        return total.at[:, table.column[number]].add(given.sum(1, dtype=wide)), of_items
+
+    start = jnp.zeros((n_rows, n_columns), wide)
+    rows, (item, flat) = _over_chunks(look, start, table)
+    lm = rows if table.lm is None else jnp.zeros((table.n_lms, n_columns), wide).at[table.lm].add(rows)
+    return Totals(lm, _placed(table, item), _placed(table, flat))
+
+
+def _over_chunks(look: Callable[[Any, Array], tuple[Any, Any]], start: Any, table: Table) -> tuple[Any, Any]:
+    """Scan over chunks, adding up from zero: large tables in two loops, each of which takes a core."""
+    n_chunks = len(table.column)
+    if n_chunks < _MANY_CHUNKS:
+        return jax.lax.scan(look, start, jnp.arange(n_chunks))
+    parts = jnp.arange(n_chunks // 2), jnp.arange(n_chunks // 2, n_chunks)
+    totals, found = zip(*(jax.lax.scan(look, start, numbers) for numbers in parts), strict=True)
+    return jax.tree.map(jnp.add, *totals), jax.tree.map(lambda *both: jnp.concatenate(both), *found)
+
+
 def _by_row(table: Table, basis: Basis) -> Float[Array, "column row node"]:
     mean = basis.mean.astype(table.kind)
     return mean if table.lm is None else mean[:, table.lm]
-
-
-def exposures(response: Response, table: Table, n_columns: int) -> tuple[Array, Array]:
-    """Exposure of each LM by column, and of each item."""
-    n_rows = table.n_lms if table.lm is None else len(table.lm)
-
-    def look(total: Array, number: Array) -> tuple[Array, Array]:
-        given = table.chunk(response.affine, number)[0]
-        if given is None:
-            given = jnp.broadcast_to(table.real[number], (n_rows, table.items.shape[1]))
-        return total.at[:, table.column[number]].add(given.sum(1)), given.sum(0)
-
-    rows, items = jax.lax.scan(look, jnp.zeros((n_rows, n_columns)), jnp.arange(len(table.column)))
-    lms = rows if table.lm is None else jnp.zeros((table.n_lms, n_columns)).at[table.lm].add(rows)
-    return lms, _placed(table, items)
 
 
 def _placed(table: Table, parts: Float[Array, "chunk *any item"]) -> Float[Array, "*any item"]:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from bayes_irsl.programs import program
 from irsl_models import Design
 from irsl_models.law import Affine
 
@@ -146,7 +147,7 @@ def thinned(table: Table, n_rows: int) -> Table:
     return replace(table, data=data, present=present, lm=jnp.asarray(kept))
 
 
-@partial(jax.jit, static_argnums=0)
+@program(static=1)
 def _rows_of(n_items: int, tree: Any, rows: Array) -> Any:
     return jax.tree.map(lambda values: values.reshape(-1, n_items)[rows].ravel(), tree)
 
