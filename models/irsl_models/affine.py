@@ -31,18 +31,25 @@ def _bernoulli_information(logit: Array) -> Pairs:
     return {("logit", "logit"): up * down}
 
 
+def _shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
+    """Shapes of a Beta, none so small that its gamma function or the derivatives of that are beyond all numbers."""
+    first, second = shapes(logit, precision)
+    least = jnp.finfo(first.dtype).tiny ** 0.5
+    return jnp.maximum(first, least), jnp.maximum(second, least)
+
+
 def _beta_columns(log_score: Array, log_rest: Array) -> tuple[Array, ...]:
     return log_score - log_rest, log_rest
 
 
 def _beta_weights(logit: Array, precision: Array) -> tuple[Array, ...]:
-    first, second = shapes(logit, precision)
+    first, second = _shapes(logit, precision)
     flat = jnp.broadcast_to(precision, first.shape)
     return log_gamma(flat) - log_gamma(first) - log_gamma(second), first, flat
 
 
 def _beta_information(logit: Array, precision: Array) -> Pairs:
-    first, second = shapes(logit, precision)
+    first, second = _shapes(logit, precision)
     up, down = sides(logit)
     at_first, at_second, at_both = (trigamma(shape) for shape in (first, second, precision))
     slope = first * down

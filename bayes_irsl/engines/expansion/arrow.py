@@ -30,7 +30,7 @@ _MOST_UNROLLED = 4
 # Interactions of items and LMs have few independent forms: more of them differ by rounding alone.
 _MOST_FORMS = 24
 # What items leave of the information about abilities is not taken for less than this share.
-_LEAST_LEFT = 1e-3
+_LEAST_LEFT = 1e-6
 # ... nor is that about what several share.
 _LEAST_SHARE = 0.05
 

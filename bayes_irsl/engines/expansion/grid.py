@@ -28,13 +28,10 @@ class Basis(NamedTuple):
         Abilities at which functions are known.
     mean : Float[Array, "column lm node"]
         Weights that give the mean of a function over the posterior of each ability.
-    slope : Float[Array, "column lm node"]
-        The same for its derivative.
     """
 
     nodes: Float[Array, " node"]
     mean: Float[Array, "column lm node"]
-    slope: Float[Array, "column lm node"]
 
 
 def basis(ability: Float[Array, "lm column"], spread: Float[Array, "lm column"], size: int) -> Basis:
@@ -56,5 +53,4 @@ def basis(ability: Float[Array, "lm column"], spread: Float[Array, "lm column"],
     placed = (ability.T + jnp.multiply.outer(jnp.asarray(_POINTS), spread.T) - middle) / half
     angle = jnp.arccos(placed)[..., None]
     level = jnp.tensordot(_WEIGHTS, jnp.cos(order * angle), 1)
-    slope = jnp.tensordot(_WEIGHTS, order * jnp.sin(order * angle) / jnp.sin(angle), 1) / half
-    return Basis(middle + half * jnp.cos(at_node), level @ transform, slope @ transform)
+    return Basis(middle + half * jnp.cos(at_node), level @ transform)

@@ -56,8 +56,8 @@ _FEW_LMS = 512
 # short that single precision might not let it be shorter.
 _CLOSE, _REST_CLOSE, _CLOSEST = 0.02, 0.1, 0.01
 _MOST_STEPS = 60
-# Careful steps that are taken first.
-_CAREFUL_STEPS = 6
+# Steps of what several share where levels are placed.
+_FITTING_STEPS = 10
 # Steps are cut to this length in every parameter, shorter in what several share; and to this share at most.
 _LARGEST_STEP, _LARGEST_REST_STEP, _LEAST_SHARE = 1.0, 0.5, 0.1
 # ... and not taken if the next one would be longer by more than this, unless it was short.
@@ -137,8 +137,6 @@ class Look(NamedTuple):
         Mean slope of the negative log density.
     step : Float[Array, " parameter"]
         Newton's step to where it is zero.
-    careful : Float[Array, " parameter"]
-        A step of all levels as if what they share were known, and of that as if they were: it never goes too far.
     energy : Float[Array, ""]
         Mean of the negative log density.
     length, rest_length : Float[Array, ""]
@@ -150,7 +148,6 @@ class Look(NamedTuple):
     spread: Array
     slope: Array
     step: Array
-    careful: Array
     energy: Array
     length: Array
     rest_length: Array
@@ -218,10 +215,6 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
     u, size = _placed(form, few, u, _OF_LMS, told)
     largest = jnp.full(u.size, _LARGEST_STEP).at[setting.places.rest].set(_LARGEST_REST_STEP)
     near = jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])
-    for _ in range(_CAREFUL_STEPS):
-        told()
-        now = _look(form, size, _know_items(few), few, u, near)
-        u, near = u + jnp.clip(now.careful, -largest, largest), now.spread
     if few is not setting:
         u, size = _placed(form, setting, u, _ONLY_LMS, told)
     look = partial(_look, form, size, _know_items(setting), setting)
@@ -265,7 +258,7 @@ def _placed(
             size = needed
             ahead = _roughly(form, size, *given)
         u = ahead.u
-    return u, size
+    return _fitting(form, setting.bare, setting.places, u), size
 
 
 def _nodes(span: Array) -> int:
@@ -308,8 +301,9 @@ def _roughly(form: Form, size: int, setting: Setting, u: Array, is_of_lms: Array
         steps.append(jnp.zeros(u.size).at[at].set(step, mode="drop"))
     of_items, of_lms = steps
     # The first step of LMs says how they lie to one another; their unit is known.
-    moved = jax.jvp(parts, (u,), (of_lms,))[1][0]
-    of_lms = jnp.where(is_first, of_lms / moved.std(), of_lms)
+    asked = setting.lm_share.T > 0.0
+    to_unit = _to_unit(ability, jax.jvp(parts, (u,), (of_lms,))[1][0], asked)
+    of_lms = jnp.where(is_first, of_lms * to_unit, of_lms)
     logits = jax.vmap(lambda at: form.response.logit(at, quantities))(jnp.stack([grid.nodes[0], grid.nodes[-1]]))
     # Not far beyond the population: a slope may not make up for a threshold that is still on its way.
     bends_of_items = jnp.abs(rows[: places.item.shape[1]]).sum(0)
@@ -317,6 +311,32 @@ def _roughly(form: Form, size: int, setting: Setting, u: Array, is_of_lms: Array
     of_items = jnp.clip(of_items, -largest, largest)
     of_lms = jnp.clip(of_lms, -_LARGEST_ROUGH_OF_LMS, _LARGEST_ROUGH_OF_LMS)
     return Rough(u + jnp.where(is_of_lms, of_lms, of_items), jnp.abs(logits[0] - logits[1]).max())
+
+
+@program(static=1, options=SAFE)
+def _fitting(form: Form, bare: Design, places: Places, u: Array) -> Array:
+    """Move what several share to where the prior has it, given all levels."""
+
+    def energy(rest: Array, u: Array) -> Array:
+        return form.posterior.prior(bare, u.at[places.rest].set(rest))
+
+    def step(_: int, rest: Array) -> Array:
+        root = arrow.root_of(jax.hessian(energy)(rest, u))
+        return rest - jnp.clip(root @ (root.T @ jax.grad(energy)(rest, u)), -_LARGEST_REST_STEP, _LARGEST_REST_STEP)
+
+    return u.at[places.rest].set(jax.lax.fori_loop(0, _FITTING_STEPS, step, u[places.rest]))
+
+
+def _to_unit(ability: Array, change: Array, asked: Array) -> Array:
+    """Times that abilities change for their variance to become one; or the change alone, where it is more before."""
+    start, change = (values - values.mean(where=asked) for values in (ability, change))
+    square, half, before = (
+        (one * other).mean(where=asked) for one, other in ((change, change), (start, change), (start, start))
+    )
+    found: Array = (
+        jnp.where(before < 1.0, jnp.sqrt(half**2 + square * jnp.abs(1.0 - before)) - half, jnp.sqrt(square)) / square
+    )
+    return found
 
 
 def _begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
@@ -382,9 +402,6 @@ def _look(form: Form, size: int, knows_items: bool, setting: Setting, u: Array, 
     shared = shared_blocks(places, setting.column, known, met, acts, acts_of_rest, means)
     factors = arrow.factor_shared(factors, shared, places)
     step = -arrow.solved(factors, places, slope)
-    alone = -arrow.solved(factors._replace(rest_root=jnp.zeros_like(factors.rest_root)), places, slope)
-    root = arrow.root_of(shared.own)
-    careful = alone.at[places.rest].set(-root @ (root.T @ slope[places.rest]))
     rest_sd = jnp.linalg.norm(factors.rest_root, axis=1)
     return Look(
         u=u,
@@ -392,7 +409,6 @@ def _look(form: Form, size: int, knows_items: bool, setting: Setting, u: Array, 
         spread=reach,
         slope=slope,
         step=step,
-        careful=careful,
         energy=means.level - sums.value,
         length=jnp.sqrt(jnp.maximum(-(slope @ step), 0.0) / u.size),
         rest_length=jnp.abs(step[places.rest] / rest_sd).max(initial=0.0),

@@ -46,11 +46,15 @@ class Response:
         logit: Array = logit_mean(self._apart(quantities)[0], ability)
         return logit
 
-    def weights(self, ability: Array, quantities: Float[Array, "quantity item"]) -> tuple[Array, ...]:
-        """Weights of the law where abilities meet items."""
+    def weights(self, ability: Array, quantities: Float[Array, "quantity item"], kind: Any) -> tuple[Array, ...]:
+        """Weights of the law where abilities meet items, in some type.
+
+        Logits are found before they are rounded: abilities that are rounded shift all items alike, which adds up.
+        """
         items, parameters = self._apart(quantities)
-        logit = logit_mean(items, ability)
-        return tuple(jnp.broadcast_to(w, logit.shape) for w in self.affine.weights(logit, **parameters))
+        logit = logit_mean(items, ability).astype(kind)
+        given = {name: value.astype(kind) for name, value in parameters.items()}
+        return tuple(jnp.broadcast_to(w, logit.shape) for w in self.affine.weights(logit, **given))
 
     def information(
         self, ability: Array, quantities: Float[Array, "quantity item"]
@@ -142,44 +146,47 @@ def sweep(
         What items have, at points over which the mean is taken.
     """
     affine, kind, wide = response.affine, table.kind, steps.dtype
-    nodes, by_row = basis.nodes.astype(kind)[:, None], _by_row(table, basis)
+    nodes, by_row = basis.nodes[:, None], _by_row(table, basis)
     given = {name: table.data[name] for name in affine.data}
     n_graded = len(jax.eval_shape(lambda data: affine.columns(**data), given)) - affine.flat
 
     def look(carry: tuple[Array, Array, Array], number: Array) -> tuple[tuple[Array, Array, Array], Array]:
         column, items, real = table.column[number], table.items[number], table.real[number].astype(kind)
-        here, placed = by_row[column], steps[:, :, items].astype(kind)
+        here, placed = by_row[column], steps[:, :, items]
         exposure, columns = table.chunk(affine, number)
         count = here.sum(0)[:, None] * real if exposure is None else _product(here.T, exposure)
         weighed = [count, *(_product(here.T, numbers) for numbers in columns[:n_graded])]
         of_all = flat[:, items].astype(kind) * real
 
         def level(placed: Array) -> tuple[Array, tuple[Array, ...]]:
-            weights = jax.vmap(lambda at: response.weights(nodes, at))(placed)
+            def of_nodes(nodes: Array) -> tuple[Array, ...]:
+                return jax.vmap(lambda at: response.weights(nodes, at, kind))(placed)
+
+            weights, slopes = jax.jvp(of_nodes, (nodes,), (jnp.ones_like(nodes),))
             graded, even = weights[: 1 + n_graded], weights[1 + n_graded :]
             total = jnp.zeros(len(placed), kind)
             for on_nodes, weight in zip(weighed, graded, strict=True):
                 total += (on_nodes * weight).sum((1, 2))
             for all_lms, weight in zip(of_all, even, strict=True):
                 total += (all_lms * weight[:, 0]).sum(1)
-            return total.mean(), tuple(weight.mean(0) for weight in graded)
+            return total.mean(), tuple(slope.mean(0) for slope in slopes[: 1 + n_graded])
 
-        (value, weights), by_item = jax.value_and_grad(level, has_aux=True)(placed)
+        (value, slopes), by_item = jax.value_and_grad(level, has_aux=True)(placed)
         totals, own, value_before = carry
         if exposure is None:
             # The same for all LMs: kept as a row of its own, which every LM reads.
-            own = own.at[column].add((weights[0] * real).sum(1).astype(wide))
+            own = own.at[column].add((slopes[0] * real).sum(1, dtype=wide))
             lately = jnp.zeros(totals.shape[1:], kind)
         else:
-            lately = _product(exposure, weights[0].T)
-        for numbers, weight in zip(columns[:n_graded], weights[1:], strict=True):
-            lately += _product(numbers, weight.T)
+            lately = _product(exposure, slopes[0].T)
+        for numbers, slope in zip(columns[:n_graded], slopes[1:], strict=True):
+            lately += _product(numbers, slope.T)
         return (totals.at[column].add(lately.astype(wide)), own, value_before + value.astype(wide)), by_item
 
     start = jnp.zeros(by_row.shape, wide), jnp.zeros((len(by_row), len(nodes)), wide), jnp.zeros((), wide)
     (totals, own, value), by_item = _over_chunks(look, start, table)
     totals = _by_lm(table, totals) + own[:, None]
-    by_lm = jnp.einsum("cit,cit->ic", basis.slope, totals)
+    by_lm = jnp.einsum("cit,cit->ic", basis.mean, totals)
     return Sums(value, by_lm, _placed(table, by_item.astype(wide)))
 
 
