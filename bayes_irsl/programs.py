@@ -132,7 +132,7 @@ def _hits() -> list[str]:
 @cache
 def _ready_for_algebra() -> None:
     """Have JAX look up LAPACK, which it does only where something is traced that needs it."""
-    jax.jit(jax.numpy.linalg.eigh).lower(jax.ShapeDtypeStruct((1, 1), float))
+    jax.jit(jax.numpy.linalg.eigh).lower(np.eye(1))
 
 
 def _keep(compiled: Any, path: Path) -> None:

@@ -10,6 +10,7 @@ product, whatever else the law computes.
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jax.nn import softplus
 from jaxtyping import Array
 
@@ -34,7 +35,7 @@ def _bernoulli_information(logit: Array) -> Pairs:
 def _shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
     """Shapes of a Beta, none so small that its gamma function or the derivatives of that are beyond all numbers."""
     first, second = shapes(logit, precision)
-    least = jnp.finfo(first.dtype).tiny ** 0.5
+    least = float(np.finfo(first.dtype).tiny) ** 0.5
     return jnp.maximum(first, least), jnp.maximum(second, least)
 
 

@@ -2,9 +2,12 @@ r"""One look at all responses: their log density, its slopes, and the Fisher inf
 
 With B what abilities put on the nodes of a grid, D what responses give, and G the weights of a law at the nodes,
 
-.. math:: \log p = \sum_{tj} (B^T D)_{tj}\, G_{tj} = \sum_{it} B_{it}\, (D G^T)_{it} :
+.. math:: \log p = \sum_{tj} (B^T D)_{tj}\, G_{tj}, \qquad
+    \frac{\partial \log p}{\partial \theta_i} = \sum_t B_{it}\, (D G'^T)_{it} :
 
-the first form has all that items want to know of LMs, the second all that LMs want to know of items.
+the first form has all that items want to know of LMs, the second all that LMs want to know of items. Slopes are
+interpolated as they are: the slope of what interpolates the density would have its rounding errors, grown by the number
+of nodes, in all LMs alike.
 """
 
 from __future__ import annotations
