@@ -23,5 +23,9 @@ _MAPPINGS = Path("/proc/self/maps")
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Let go of compiled programs where there are many: those that are asked for again are on disk."""
-    if "jax" in sys.modules and _MAPPINGS.exists() and _MAPPINGS.read_bytes().count(b"\n") > _MANY_MAPPINGS:
-        sys.modules["jax"].clear_caches()
+    if (
+        "bayes_irsl.programs" in sys.modules
+        and _MAPPINGS.exists()
+        and _MAPPINGS.read_bytes().count(b"\n") > _MANY_MAPPINGS
+    ):
+        sys.modules["bayes_irsl.programs"].clear()

@@ -20,6 +20,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import jax
 import numpy as np
@@ -40,6 +41,10 @@ def _has_library() -> bool:
     parts = version("jaxlib").split(".")[:3]
     return tuple(int("".join(filter(str.isdigit, part)) or 0) for part in parts) >= _FIRST_WITH_LIBRARY
 
+
+# Programs by the files that they are in: models that are the same but not one object share them.
+_IN_MEMORY: dict[Path, Callable[..., Any]] = {}
+_PROGRAMS: WeakSet[Program] = WeakSet()
 
 SAFE: dict[str, str] = {"xla_cpu_experimental_ynn_fusion_type": ""} if _has_library() else {}
 """Options of the compiler, for products of many shapes."""
@@ -66,6 +71,14 @@ def program(static: int = 0, options: Mapping[str, str] | None = None) -> Callab
     return lambda function: Program(function, static, options)
 
 
+def clear() -> None:
+    """Let go of all compiled programs in memory, JAX's as well; those on disk stay."""
+    _IN_MEMORY.clear()
+    for known in _PROGRAMS:
+        known.forget()
+    jax.clear_caches()  # type: ignore[no-untyped-call]
+
+
 class Program:
     """A compiled function; see `program`. Its arguments come without names."""
 
@@ -76,6 +89,11 @@ class Program:
         )
         self._ready: dict[Any, Callable[..., Any] | None] = {}
         update_wrapper(self, function)
+        _PROGRAMS.add(self)
+
+    def forget(self) -> None:
+        """Let go of what is compiled."""
+        self._ready.clear()
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it."""
@@ -98,22 +116,41 @@ class Program:
         except _Unknown:
             return None
         path = folder / "programs" / hashlib.sha256(made_of.encode()).hexdigest()
-        try:
-            payload, out_tree = pickle.loads(path.read_bytes())
-            _ready_for_algebra()
-            here = jax.local_devices()[:1]
-            loaded: Callable[..., Any] = serialize_executable.deserialize_and_load(
-                payload, tree, out_tree, execution_devices=here
-            )
-        except Exception:  # not there, cut short, of another build: whatever it is, it can be made again
-            hits = _hits()
-            before = len(hits)
-            compiled = self._jitted.lower(*arguments).compile()
-            # What JAX had on disk itself lacks its code when it is written a second time.
-            if len(hits) == before:
-                _keep(compiled, path)
-            return compiled
-        return loaded
+        if path not in _IN_MEMORY:
+            _IN_MEMORY[path] = _loaded(path, tree) or self._compiled(path, arguments)
+        return _IN_MEMORY[path]
+
+    def _compiled(self, path: Path, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        hits = _hits()
+        before = len(hits)
+        compiled: Callable[..., Any] = self._jitted.lower(*arguments).compile()
+        # What JAX had on disk itself lacks its code when it is written a second time.
+        if len(hits) == before:
+            _keep(compiled, path)
+        return compiled
+
+
+def _loaded(path: Path, tree: Any) -> Callable[..., Any] | None:
+    """Load a program; None if it is not there, not whole, or not for this machine."""
+    try:
+        checksum, _, content = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    if checksum != _checksum(content):
+        return None
+    payload, out_tree = pickle.loads(content)
+    _ready_for_algebra()
+    try:
+        loaded: Callable[..., Any] = serialize_executable.deserialize_and_load(
+            payload, tree, out_tree, execution_devices=jax.local_devices()[:1]
+        )
+    except jax.errors.JaxRuntimeError:
+        return None
+    return loaded
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
 
 
 @cache
@@ -140,7 +177,8 @@ def _keep(compiled: Any, path: Path) -> None:
         payload, _, out_tree = serialize_executable.serialize(compiled)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.{os.getpid()}")
-        part.write_bytes(pickle.dumps((payload, out_tree)))
+        content = pickle.dumps((payload, out_tree))
+        part.write_bytes(_checksum(content) + b"\n" + content)
         part.replace(path)
     except (OSError, ValueError, NotImplementedError, TypeError, pickle.PicklingError):
         # A program that cannot be kept is no worse than it would be without this.

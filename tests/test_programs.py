@@ -23,7 +23,8 @@ X = np.linspace(0.5, 3.0, 7)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """An empty cache."""
+    """An empty cache, and nothing in memory."""
+    programs.clear()
     before = jax.config.jax_compilation_cache_dir
     for place in (str(tmp_path), before):
         jax.config.update("jax_compilation_cache_dir", place)  # type: ignore[no-untyped-call]
@@ -41,9 +42,22 @@ def test_a_program_is_not_traced_again(folder: Path) -> None:
     traced: Any = second._jitted
     expected = first(X)
     assert len(kept(folder)) == 1
+    programs._IN_MEMORY.clear()
     np.testing.assert_array_equal(second(X), expected)
     assert traced._cache_size() == 0
     np.testing.assert_array_equal(second(X), special.trigamma(X))
+    assert len(kept(folder)) == 1
+
+
+def test_what_is_the_same_shares_a_program_and_all_can_be_let_go(folder: Path) -> None:
+    first, second = program()(special.trigamma), program()(special.trigamma)
+    for run in (first, second):
+        run(X)
+    assert list(first._ready.values()) == list(second._ready.values()) == list(programs._IN_MEMORY.values())
+    programs.clear()
+    assert not programs._IN_MEMORY
+    assert not first._ready
+    assert not second._ready
     assert len(kept(folder)) == 1
 
 
@@ -68,6 +82,7 @@ def test_a_file_that_was_cut_short_is_made_again(folder: Path) -> None:
     (name,) = kept(folder)
     whole = (folder / name).read_bytes()
     (folder / name).write_bytes(whole[: len(whole) // 2])
+    programs._IN_MEMORY.clear()
     compilation_cache.reset_cache()
     for path in folder.parent.glob("jit_*"):
         path.unlink()

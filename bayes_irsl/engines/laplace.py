@@ -35,7 +35,7 @@ class Laplace:
 
     It takes the likelihoods whose log density is a sum of products (`irsl_models.affine`): ``bernoulli``, ``binomial``,
     ``beta`` and ``ordered_beta``, with any trend and curve. Responses are looked at by matrix products on a grid of
-    abilities, about a dozen times in all.
+    abilities, about fifteen times in all.
 
     Parameters
     ----------
