@@ -14,7 +14,7 @@ from numpyro.infer.util import potential_energy
 import bayes_irsl as bi
 from bayes_irsl import encoding
 from bayes_irsl.designs import observed
-from bayes_irsl.engines.expansion import arrow, mean
+from bayes_irsl.engines.expansion import arrow, mean, setting
 from bayes_irsl.engines.expansion.grid import basis
 from bayes_irsl.engines.expansion.posterior import without_cells
 from bayes_irsl.engines.expansion.sweep import sweep
@@ -45,8 +45,8 @@ MODELS: dict[str, tuple[Model, dict[str, Any]]] = {
 }
 
 
-def form_of(model: Model, design: Design) -> mean.Form:
-    form = mean.form_of(model, without_cells(design))
+def form_of(model: Model, design: Design) -> setting.Form:
+    form = setting.form_of(model, without_cells(design))
     assert form is not None
     return form
 
@@ -58,12 +58,12 @@ def test_a_sweep_has_the_slopes_of_the_plain_density(name: str) -> None:
     with double_precision():
         form = form_of(model, design)
         posterior = form.posterior
-        setting, u = mean._begin(form, design, jax.random.key(0))
+        given, u = setting.begin(form, design, jax.random.key(0))
         u = u + 0.2 * jax.random.normal(jax.random.key(1), u.shape)
-        parts = partial(posterior.parts, setting.bare)
+        parts = partial(posterior.parts, given.bare)
         ability, quantities = parts(u)
         grid = basis(ability, jnp.zeros_like(ability), 96)
-        sums = sweep(form.response, setting.table, setting.flat, grid, quantities[None])
+        sums = sweep(form.response, given.table, given.flat, grid, quantities[None])
 
         def energy(u: jax.Array) -> Any:
             return potential_energy(posterior.free, (jax.tree.map(jnp.asarray, design),), {}, posterior.split(u))
@@ -72,7 +72,7 @@ def test_a_sweep_has_the_slopes_of_the_plain_density(name: str) -> None:
             placed = parts(u)
             return (sums.by_lm * placed[0]).sum() + (sums.by_item[0] * placed[1]).sum()
 
-        ours = jax.grad(lambda u: posterior.prior(setting.bare, u))(u) - jax.grad(level)(u)
+        ours = jax.grad(lambda u: posterior.prior(given.bare, u))(u) - jax.grad(level)(u)
         ours, plain = np.asarray(ours), np.asarray(jax.grad(energy)(u))
     np.testing.assert_allclose(ours, plain, rtol=0, atol=1e-6 * abs(plain).max())
 
@@ -83,12 +83,12 @@ def test_draws_and_solutions_belong_to_one_covariance(name: str) -> None:
     design = table(model, **shape)
     with double_precision():
         form = form_of(model, design)
-        setting, u = mean._begin(form, design, jax.random.key(0))
-        look = mean._look(form, 64, False, setting, u, jnp.full_like(form.posterior.parts(setting.bare, u)[0], 0.2))
+        given, u = setting.begin(form, design, jax.random.key(0))
+        look = mean._look(form, 64, False, given, u, jnp.full_like(form.posterior.parts(given.bare, u)[0], 0.2))
         each = jnp.eye(u.size)
-        covariance = np.asarray(jax.vmap(partial(arrow.solved, look.arrow, setting.places))(each))
-        root = np.asarray(jax.vmap(partial(arrow.drawn, look.arrow, setting.places))(each))
-        sums, lm = np.asarray(setting.places.balanced), np.asarray(setting.places.lm)
+        covariance = np.asarray(jax.vmap(partial(arrow.solved, look.arrow, given.places))(each))
+        root = np.asarray(jax.vmap(partial(arrow.drawn, look.arrow, given.places))(each))
+        sums, lm = np.asarray(given.places.balanced), np.asarray(given.places.lm)
     kept = [float((row * root[:, lm]).sum((1, 2)).max()) for row in sums]
     np.testing.assert_allclose(covariance, covariance.T, rtol=0, atol=1e-10 * abs(covariance).max())
     np.testing.assert_allclose(root.T @ root, covariance, rtol=0, atol=1e-9 * abs(covariance).max())
@@ -103,22 +103,22 @@ def test_a_complete_table_has_the_precision_that_information_gives() -> None:
     with double_precision():
         form = form_of(model, design)
         posterior = form.posterior
-        setting, u = mean._begin(form, design, jax.random.key(0))
-        own = jnp.concatenate([setting.places.lm.ravel(), setting.places.item.ravel()])
+        given, u = setting.begin(form, design, jax.random.key(0))
+        own = jnp.concatenate([given.places.lm.ravel(), given.places.item.ravel()])
         u = u.at[own].add(0.8 * jax.random.normal(jax.random.key(1), own.shape))
-        setting = setting._replace(noise=jnp.zeros_like(setting.noise))
-        look = mean._look(form, 64, False, setting, u, jnp.zeros_like(posterior.parts(setting.bare, u)[0]))
+        given = given._replace(noise=jnp.zeros_like(given.noise))
+        look = mean._look(form, 64, False, given, u, jnp.zeros_like(posterior.parts(given.bare, u)[0]))
         # Given what several share, whose own curvature the prior may bend the wrong way off its mode.
         given = look.arrow._replace(rest_root=jnp.zeros_like(look.arrow.rest_root))
-        covariance = np.asarray(jax.vmap(partial(arrow.solved, given, setting.places))(jnp.eye(u.size)))
+        covariance = np.asarray(jax.vmap(partial(arrow.solved, given, given.places))(jnp.eye(u.size)))
 
         def logits_of(u: jax.Array) -> jax.Array:
-            ability, (slope, threshold) = posterior.parts(setting.bare, u)
+            ability, (slope, threshold) = posterior.parts(given.bare, u)
             found: jax.Array = (slope * ability - threshold).ravel()
             return found
 
         along, up = jax.jacfwd(logits_of)(u), jax.nn.sigmoid(logits_of(u))
-        prior = jax.hessian(lambda u: posterior.prior(setting.bare, u))(u)
+        prior = jax.hessian(lambda u: posterior.prior(given.bare, u))(u)
         told = np.asarray(prior + along.T @ ((up * (1.0 - up))[:, None] * along))
     levels = np.sort(np.asarray(own))
     block = np.ix_(levels, levels)

@@ -12,8 +12,8 @@ from jaxtyping import Array
 from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.expansion import arrow, mean
 from bayes_irsl.engines.expansion.arrow import Arrow
-from bayes_irsl.engines.expansion.mean import Form
 from bayes_irsl.engines.expansion.posterior import Places, without_cells
+from bayes_irsl.engines.expansion.setting import Form, form_of
 from bayes_irsl.engines.running import ALONE, Running
 from bayes_irsl.errors import Fault, InputError
 from bayes_irsl.programs import SAFE, program
@@ -61,7 +61,7 @@ class Laplace:
 
     def run(self, model: Model, design: Design, seed: int, running: Running = ALONE) -> Draws:
         """Find the normal and draw from it; parameters as in `NUTS.run`."""
-        form = mean.form_of(model, without_cells(design))
+        form = form_of(model, without_cells(design))
         if form is None:
             rule = "it takes likelihoods bernoulli, binomial, beta and ordered_beta"
             name = getattr(model.likelihood, "__name__", "the likelihood")

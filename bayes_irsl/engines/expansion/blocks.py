@@ -56,8 +56,6 @@ class PriorMeans(NamedTuple):
 
     Parameters
     ----------
-    level : Float[Array, ""]
-        The density.
     slope : Float[Array, " parameter"]
         Its slope.
     rows : Float[Array, "rest parameter"]
@@ -66,7 +64,6 @@ class PriorMeans(NamedTuple):
         Variance over draws of the part of the slope of what several share that is even in the draw.
     """
 
-    level: Array
     slope: Array
     rows: Array
     uneven: Array
@@ -77,11 +74,11 @@ def prior_means(
 ) -> PriorMeans:
     """Average the prior over draws around a point, each of which stands for its opposite as well."""
 
-    def pair(step: Array) -> tuple[Array, Array]:
-        levels, slopes = jax.vmap(jax.value_and_grad(prior))(jnp.stack([u + step, u - step]))
-        return levels.mean(), slopes.mean(0)
+    def pair(step: Array) -> Array:
+        slopes: Array = jax.vmap(jax.grad(prior))(jnp.stack([u + step, u - step]))
+        return slopes.mean(0)
 
-    levels, slopes = jax.lax.map(pair, around)
+    slopes = jax.lax.map(pair, around)
     away = (slopes - slopes.mean(0))[:, places.rest]
 
     def bent(step: Array) -> Array:
@@ -89,7 +86,7 @@ def prior_means(
         return bends
 
     rows = jax.lax.map(bent, jnp.concatenate([around[:_FEW], -around[:_FEW]])).mean(0)
-    return PriorMeans(levels.mean(), slopes.mean(0), rows, away.T @ away / len(away))
+    return PriorMeans(slopes.mean(0), rows, away.T @ away / len(away))
 
 
 class Met(NamedTuple):

@@ -91,19 +91,16 @@ class Response:
 
 
 class Sums(NamedTuple):
-    """Log density of all responses in the mean over LMs and items, and its slopes.
+    """Slopes of the log density of all responses in the mean over LMs and items.
 
     Parameters
     ----------
-    value : Float[Array, ""]
-        The log density, but for what responses alone decide.
     by_lm : Float[Array, "lm column"]
         Slopes in abilities.
     by_item : Float[Array, "step quantity item"]
         Slopes in what items have, at each step.
     """
 
-    value: Array
     by_lm: Array
     by_item: Array
 
@@ -153,7 +150,7 @@ def sweep(
     given = {name: table.data[name] for name in affine.data}
     n_graded = len(jax.eval_shape(lambda data: affine.columns(**data), given)) - affine.flat
 
-    def look(carry: tuple[Array, Array, Array], number: Array) -> tuple[tuple[Array, Array, Array], Array]:
+    def look(carry: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], Array]:
         column, items, real = table.column[number], table.items[number], table.real[number].astype(kind)
         here, placed = by_row[column], steps[:, :, items]
         exposure, columns = table.chunk(affine, number)
@@ -174,8 +171,8 @@ def sweep(
                 total += (all_lms * weight[:, 0]).sum(1)
             return total.mean(), tuple(slope.mean(0) for slope in slopes[: 1 + n_graded])
 
-        (value, slopes), by_item = jax.value_and_grad(level, has_aux=True)(placed)
-        totals, own, value_before = carry
+        by_item, slopes = jax.grad(level, has_aux=True)(placed)
+        totals, own = carry
         if exposure is None:
             # The same for all LMs: kept as a row of its own, which every LM reads.
             own = own.at[column].add((slopes[0] * real).sum(1, dtype=wide))
@@ -184,13 +181,13 @@ def sweep(
             lately = _product(exposure, slopes[0].T)
         for numbers, slope in zip(columns[:n_graded], slopes[1:], strict=True):
             lately += _product(numbers, slope.T)
-        return (totals.at[column].add(lately.astype(wide)), own, value_before + value.astype(wide)), by_item
+        return (totals.at[column].add(lately.astype(wide)), own), by_item
 
-    start = jnp.zeros(by_row.shape, wide), jnp.zeros((len(by_row), len(nodes)), wide), jnp.zeros((), wide)
-    (totals, own, value), by_item = _over_chunks(look, start, table)
+    start = jnp.zeros(by_row.shape, wide), jnp.zeros((len(by_row), len(nodes)), wide)
+    (totals, own), by_item = _over_chunks(look, start, table)
     totals = _by_lm(table, totals) + own[:, None]
     by_lm = jnp.einsum("cit,cit->ic", basis.mean, totals)
-    return Sums(value, by_lm, _placed(table, by_item.astype(wide)))
+    return Sums(by_lm, _placed(table, by_item.astype(wide)))
 
 
 def information(
