@@ -15,9 +15,10 @@ from bayes_irsl.choices import choose_engine
 from bayes_irsl.engines import rounds
 from bayes_irsl.engines.coordinates import Coordinates, Place, find
 from bayes_irsl.engines.density import Density
-from bayes_irsl.engines.hmc import HMC, _halton, _slowness
+from bayes_irsl.engines.hmc import HMC, _halton
 from bayes_irsl.engines.nuts import NUTS
 from bayes_irsl.engines.running import ALONE, Running
+from bayes_irsl.engines.tuning import _slowness
 from bayes_irsl.engines.whitening import FLATTEST, Whitening
 from bayes_irsl.simulation import Truth
 from irsl_models import likelihoods

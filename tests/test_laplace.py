@@ -109,8 +109,8 @@ def test_a_complete_table_has_the_precision_that_information_gives() -> None:
         given = given._replace(noise=jnp.zeros_like(given.noise))
         look = mean._look(form, 64, False, given, u, jnp.zeros_like(posterior.parts(given.bare, u)[0]))
         # Given what several share, whose own curvature the prior may bend the wrong way off its mode.
-        given = look.arrow._replace(rest_root=jnp.zeros_like(look.arrow.rest_root))
-        covariance = np.asarray(jax.vmap(partial(arrow.solved, given, given.places))(jnp.eye(u.size)))
+        factors = look.arrow._replace(rest_root=jnp.zeros_like(look.arrow.rest_root))
+        covariance = np.asarray(jax.vmap(partial(arrow.solved, factors, given.places))(jnp.eye(u.size)))
 
         def logits_of(u: jax.Array) -> jax.Array:
             ability, (slope, threshold) = posterior.parts(given.bare, u)

@@ -33,6 +33,7 @@ from bayes_irsl.engines.base import Draws, require
 from bayes_irsl.engines.coordinates import Coordinates, Place
 from bayes_irsl.engines.rounds import draw
 from bayes_irsl.engines.running import ALONE, MOST, Running, taken
+from bayes_irsl.engines.tuning import LONGEST, SHORTEST, Chains, Tuning, learn, rescaled, untuned
 from bayes_irsl.engines.whitened import mesh_of, spread
 from bayes_irsl.programs import program
 from irsl_models import Design, Model
@@ -40,63 +41,10 @@ from irsl_models import Design, Model
 # Steps of a trajectory, at most: while coordinates may not fit, and when they do.
 _ROUGH_STEPS, _MOST_STEPS = 64, 1000
 _DIVERGENT = 1000.0
-# Trajectories: around a quarter of a turn. Of one length alone they could fall in step with some coordinate.
-_SHORTEST, _LONGEST = 1.3, 2.2
 # How much longer the long ones may be: where coordinates fit, and where they were not found.
 _SLOWEST, _SLOWEST_UNWHITENED = 2.5, 10.0
 # Shares of the warm-up after which scales are learnt anew.
 _SCALINGS = (0.3, 0.6)
-
-
-class Chains(NamedTuple):
-    """Where the chains are.
-
-    Parameters
-    ----------
-    z, gradient : Float[Array, "chain parameter"]
-        Positions, and gradients of the potential there, in single precision.
-    potential : Float[Array, " chain"]
-        The potential.
-    """
-
-    z: Array
-    gradient: Array
-    potential: Array
-
-
-class Tuning(NamedTuple):
-    """What the warm-up learns.
-
-    Parameters
-    ----------
-    steps : Array
-        Steps since the step size was last set back.
-    log_step, log_step_mean, error_sum, log_step_centre : Array
-        Dual averaging of the logarithm of the step size.
-    slowness : Array
-        Times that long trajectories are longer than short ones.
-    pairs, weight : Array
-        Sums over short trajectories of start, end, their product and the square of the start of every coordinate,
-        weighted by the acceptance, and the sum of weights.
-    place, scale : Float[Array, " parameter"]
-        Mean and standard deviation of every coordinate.
-    mean, square, seen : Array
-        Sums of draws from which scales will be learnt, and their number.
-    """
-
-    steps: Array
-    log_step: Array
-    log_step_mean: Array
-    error_sum: Array
-    log_step_centre: Array
-    slowness: Array
-    pairs: Array
-    weight: Array
-    place: Array
-    scale: Array
-    mean: Array
-    square: Array
-    seen: Array
 
 
 State = tuple[Chains, Tuning]
@@ -200,24 +148,7 @@ def _halton(first: int, count: int) -> Array:
 
 def _begin(coordinates: Coordinates, place: Place, z: Array) -> State:
     potential, gradient = coordinates.potentials(place, z), coordinates.gradients(place.in_single(), z)
-    zero, size = jnp.zeros(()), z.shape[1]
-    first = jnp.log(jnp.asarray(size**-0.25))
-    tuning = Tuning(
-        steps=zero,
-        log_step=first,
-        log_step_mean=first,
-        error_sum=zero,
-        log_step_centre=first + jnp.log(2.0),
-        slowness=jnp.ones(()),
-        pairs=jnp.zeros((4, size)),
-        weight=zero,
-        place=jnp.zeros(size),
-        scale=jnp.ones(size),
-        mean=jnp.zeros(size),
-        square=jnp.zeros(size),
-        seen=zero,
-    )
-    return Chains(z, gradient, potential), tuning
+    return Chains(z, gradient, potential), untuned(z.shape[1])
 
 
 @program(static=3)
@@ -280,9 +211,9 @@ def _step(
 
     def learnt(tuning: Tuning) -> Tuning:
         weight = jnp.where(is_long, 0.0, acceptance)
-        tuning = _learn(tuning, engine.target_accept, now, ahead, then, acceptance, weight)
-        rescaled = partial(_rescaled, slowest)
-        kept: Tuning = jax.lax.cond((rescaled_after == before + 1).any(), rescaled, lambda kept: kept, tuning)
+        tuning = learn(tuning, engine.target_accept, now, ahead, then, acceptance, weight)
+        anew = partial(rescaled, slowest)
+        kept: Tuning = jax.lax.cond((rescaled_after == before + 1).any(), anew, lambda kept: kept, tuning)
         return kept
 
     tuning = jax.lax.cond(stretch.is_adapting, learnt, lambda kept: kept, tuning)
@@ -299,7 +230,7 @@ def _step(
 def _length(number: Array) -> tuple[Array, Array]:
     """Whether a trajectory is a long one, and its length if it were a short one."""
     within = 2.0 * number
-    return within >= 1.0, _SHORTEST + (_LONGEST - _SHORTEST) * (within % 1.0)
+    return within >= 1.0, SHORTEST + (LONGEST - SHORTEST) * (within % 1.0)
 
 
 def _trajectory(
@@ -326,76 +257,3 @@ def _trajectory(
 
     last, momentum = jax.lax.fori_loop(0, n_steps, move, (start, momentum - 0.5 * step * slope_left(start)))
     return last, momentum + 0.5 * step * slope_left(last)
-
-
-def _learn(
-    tuning: Tuning,
-    target: float,
-    now: Chains,
-    ahead: Chains,
-    then: Chains,
-    acceptance: Array,
-    weight: Array,
-) -> Tuning:
-    """Take in one step of all chains; `weight` is that of their pairs of start and end."""
-    count, chains = tuning.steps + 1.0, _over_chains(jnp.ones_like(acceptance))
-    rate = _over_chains(acceptance) / chains
-    error_sum = tuning.error_sum + (target - rate - tuning.error_sum) / (count + 10.0)
-    log_step = tuning.log_step_centre - jnp.sqrt(count) / 0.05 * error_sum
-    newest = count**-0.75
-    log_step_mean = newest * log_step + (1.0 - newest) * tuning.log_step_mean
-    there = jnp.where(weight[:, None] > 0, ahead.z, 0.0)
-    pairs = jnp.stack([now.z, there, now.z * there, jnp.square(now.z)], axis=1)
-    return tuning._replace(
-        steps=count,
-        log_step=log_step,
-        log_step_mean=log_step_mean,
-        error_sum=error_sum,
-        pairs=tuning.pairs + _over_chains(weight[:, None, None] * pairs),
-        weight=tuning.weight + _over_chains(weight),
-        mean=tuning.mean + _over_chains(then.z),
-        square=tuning.square + _over_chains(jnp.square(then.z)),
-        seen=tuning.seen + chains,
-    )
-
-
-def _over_chains(values: Array) -> Array:
-    """Sum over the chains of all devices, which lie along the first dimension."""
-    total: Array = jax.lax.psum(values.sum(0), "chain")  # type: ignore[no-untyped-call]
-    return total
-
-
-def _slowness(pairs: Array, weight: Array, slowest: float) -> Array:
-    """How many times slower than a standard normal the slowest coordinate turns.
-
-    A turn by an angle leaves its cosine as the correlation of start and end. The largest of many estimates is too large
-    by some standard errors: coordinates that all fit get long trajectories that are a little longer.
-    """
-    start, end, product, square = pairs / weight
-    variance = jnp.maximum(square - start**2, 1e-12)
-    largest = ((product - start * end) / variance).max()
-    angle = jnp.arccos(jnp.clip(largest, -1.0, 1.0))
-    return jnp.clip(0.5 * (_SHORTEST + _LONGEST) / jnp.maximum(angle, 1e-3), 1.0, slowest)
-
-
-def _rescaled(slowest: float, tuning: Tuning) -> Tuning:
-    """Set places and scales to those of the draws so far, drawn towards the standard normal.
-
-    The step size is set back to be found anew.
-    """
-    mean = tuning.mean / tuning.seen
-    variance = tuning.square / tuning.seen - mean**2
-    scale = jnp.sqrt((variance * tuning.seen + 10.0) / (tuning.seen + 10.0))
-    zero = jnp.zeros(())
-    return tuning._replace(
-        steps=zero,
-        error_sum=zero,
-        log_step=tuning.log_step_mean,
-        log_step_centre=tuning.log_step_mean + jnp.log(2.0),
-        slowness=_slowness(tuning.pairs, jnp.maximum(tuning.weight, 1.0), slowest),
-        place=mean * tuning.seen / (tuning.seen + 10.0),
-        scale=scale,
-        mean=jnp.zeros_like(mean),
-        square=jnp.zeros_like(mean),
-        seen=zero,
-    )
