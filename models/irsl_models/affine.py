@@ -4,7 +4,8 @@ r"""Laws whose log density is a sum of products: numbers that a response gives, 
     + \text{what depends on y alone}
 
 The response is met only in the :math:`d_c`. So the log density of many responses at many abilities is a matrix
-product, whatever else the law computes.
+product, whatever else the law computes. Where functions are known with an error, d is bounded, and what a response has
+beyond the bound, by which the error would be multiplied, is a term of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from jaxtyping import Array
 from irsl_models.distributions import shapes, sides
 from irsl_models.law import Affine, Pairs
 from irsl_models.special import log_gamma, log_sigmoid, trigamma
+
+
+# Logits of responses beyond this, either way, are few.
+_FAR = 64.0
 
 
 def _count_columns(value: Array) -> tuple[Array, ...]:
@@ -40,7 +45,19 @@ def _shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
 
 
 def _beta_columns(log_score: Array, log_rest: Array) -> tuple[Array, ...]:
-    return log_score - log_rest, log_rest
+    logit = log_score - log_rest
+    return jnp.clip(logit, -_FAR, _FAR), log_rest + jnp.maximum(logit - _FAR, 0.0)
+
+
+def _beta_excess(log_score: Array, log_rest: Array) -> Array:
+    logit = log_score - log_rest
+    return logit - jnp.clip(logit, -_FAR, _FAR)
+
+
+def _beta_beyond(logit: Array, excess: Array, precision: Array) -> Array:
+    """Density that a response has by its excess: times the shape of the side that it is far from."""
+    up, down = sides(logit)
+    return -jnp.abs(excess) * precision * jnp.where(excess > 0.0, down, up)
 
 
 def _beta_weights(logit: Array, precision: Array) -> tuple[Array, ...]:
@@ -64,7 +81,16 @@ def _beta_information(logit: Array, precision: Array) -> Pairs:
 def _ordered_columns(value: Array, log_score: Array, log_rest: Array) -> tuple[Array, ...]:
     zero, one = (value <= 0.0).astype(log_rest.dtype), (value >= 1.0).astype(log_rest.dtype)
     inside = 1.0 - zero - one
-    return zero, one, inside * (log_score - log_rest), inside * log_rest
+    return zero, one, *(inside * column for column in _beta_columns(log_score, log_rest))
+
+
+def _ordered_excess(value: Array, log_score: Array, log_rest: Array) -> Array:
+    return jnp.where((value > 0.0) & (value < 1.0), _beta_excess(log_score, log_rest), 0.0)
+
+
+def _ordered_beyond(logit: Array, excess: Array, precision: Array, low: Array, high: Array) -> Array:
+    del low, high
+    return _beta_beyond(logit, excess, precision)
 
 
 def _ordered_weights(logit: Array, precision: Array, low: Array, high: Array) -> tuple[Array, ...]:
@@ -100,7 +126,21 @@ def _ordered_information(logit: Array, precision: Array, low: Array, high: Array
 
 BERNOULLI = Affine(_count_columns, _bernoulli_weights, _bernoulli_information)
 BINOMIAL = Affine(_count_columns, _bernoulli_weights, _bernoulli_information, exposure="trials")
-BETA = Affine(_beta_columns, _beta_weights, _beta_information, data=("log_score", "log_rest"), flat=1)
+BETA = Affine(
+    _beta_columns,
+    _beta_weights,
+    _beta_information,
+    data=("log_score", "log_rest"),
+    flat=1,
+    excess=_beta_excess,
+    beyond=_beta_beyond,
+)
 ORDERED_BETA = Affine(
-    _ordered_columns, _ordered_weights, _ordered_information, data=("value", "log_score", "log_rest"), flat=1
+    _ordered_columns,
+    _ordered_weights,
+    _ordered_information,
+    data=("value", "log_score", "log_rest"),
+    flat=1,
+    excess=_ordered_excess,
+    beyond=_ordered_beyond,
 )

@@ -34,6 +34,10 @@ class Affine:
         So many of the last weights do not depend on the logit.
     exposure : str, optional
         Data of the law that say how much a response counts; 1 each without.
+    excess : callable, optional
+        Takes the data; gives what of a response is in none of its numbers, which are bounded; 0 for nearly all.
+    beyond : callable, optional
+        Takes the logit, such an excess and the parameters by their names; gives the log density that it adds.
     """
 
     columns: Callable[..., tuple[Array, ...]]
@@ -42,6 +46,8 @@ class Affine:
     data: tuple[str, ...] = ("value",)
     flat: int = 0
     exposure: str | None = None
+    excess: Callable[..., Array] | None = None
+    beyond: Callable[..., Array] | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 # Points and weights of a normal: its mean of polynomials up to the fifth degree.
 _POINTS = np.array([-(3.0**0.5), 0.0, 3.0**0.5])
-_WEIGHTS = np.array([1.0, 4.0, 1.0]) / 6.0
+POINT_WEIGHTS = np.array([1.0, 4.0, 1.0]) / 6.0
 # Beyond the outermost point, so that steps do not leave the grid, in units of ability.
 _MARGIN = 0.25
 
@@ -28,10 +28,13 @@ class Basis(NamedTuple):
         Abilities at which functions are known.
     mean : Float[Array, "column lm node"]
         Weights that give the mean of a function over the posterior of each ability.
+    points : Float[Array, "point lm column"]
+        Abilities over which that mean is taken, with `POINT_WEIGHTS`.
     """
 
     nodes: Float[Array, " node"]
     mean: Float[Array, "column lm node"]
+    points: Float[Array, "point lm column"]
 
 
 def basis(ability: Float[Array, "lm column"], spread: Float[Array, "lm column"], size: int) -> Basis:
@@ -50,7 +53,7 @@ def basis(ability: Float[Array, "lm column"], spread: Float[Array, "lm column"],
     order, at_node = jnp.arange(size), np.pi * (np.arange(size) + 0.5) / size
     # Values at the nodes to coefficients of Chebyshev polynomials.
     transform = (2.0 / size) * jnp.cos(order[:, None] * at_node).at[0].multiply(0.5)
-    placed = (ability.T + jnp.multiply.outer(jnp.asarray(_POINTS), spread.T) - middle) / half
-    angle = jnp.arccos(placed)[..., None]
-    level = jnp.tensordot(_WEIGHTS, jnp.cos(order * angle), 1)
-    return Basis(middle + half * jnp.cos(at_node), level @ transform)
+    points = ability + jnp.multiply.outer(jnp.asarray(_POINTS), spread)
+    angle = jnp.arccos((jnp.moveaxis(points, -1, 1) - middle) / half)[..., None]
+    level = jnp.tensordot(POINT_WEIGHTS, jnp.cos(order * angle), 1)
+    return Basis(middle + half * jnp.cos(at_node), level @ transform, points)

@@ -20,7 +20,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bayes_irsl.engines.expansion.grid import Basis
+from bayes_irsl.engines.expansion.far import Far
+from bayes_irsl.engines.expansion.grid import POINT_WEIGHTS, Basis
 from bayes_irsl.engines.expansion.table import Table
 from irsl_models.curves import logit_mean
 from irsl_models.law import Affine
@@ -58,6 +59,12 @@ class Response:
         logit = logit_mean(items, ability).astype(kind)
         given = {name: value.astype(kind) for name, value in parameters.items()}
         return tuple(jnp.broadcast_to(w, logit.shape) for w in self.affine.weights(logit, **given))
+
+    def beyond(self, ability: Array, excess: Array, quantities: Float[Array, "quantity response"]) -> Array:
+        """Log density that responses have by their excess, each with an item of its own."""
+        assert self.affine.beyond is not None
+        items, parameters = self._apart(quantities)
+        return self.affine.beyond(logit_mean(items, ability), excess, **parameters)
 
     def information(
         self, ability: Array, quantities: Float[Array, "quantity item"]
@@ -187,7 +194,21 @@ def sweep(
     (totals, own), by_item = _over_chunks(look, start, table)
     totals = _by_lm(table, totals) + own[:, None]
     by_lm = jnp.einsum("cit,cit->ic", basis.mean, totals)
-    return Sums(by_lm, _placed(table, by_item.astype(wide)))
+    sums = Sums(by_lm, _placed(table, by_item.astype(wide)))
+    return sums if table.far is None else jax.tree.map(jnp.add, sums, _far(response, table.far, basis, steps))
+
+
+def _far(response: Response, far: Far, basis: Basis, steps: Float[Array, "step quantity item"]) -> Sums:
+    """What responses add by their excess."""
+
+    def level(points: Array, steps: Array) -> Array:
+        at = points[:, far.lm, far.column]
+        given = jax.vmap(lambda placed: response.beyond(at, far.excess, placed[:, far.item]))(steps)
+        total: Array = jnp.tensordot(POINT_WEIGHTS, given.mean(0), 1).sum()
+        return total
+
+    by_point, by_item = jax.grad(level, (0, 1))(basis.points, steps)
+    return Sums(by_point.sum(0), by_item)
 
 
 def information(

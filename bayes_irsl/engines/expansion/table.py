@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from bayes_irsl.engines.expansion.far import Far, far_of, kept_of
 from bayes_irsl.programs import program
 from irsl_models import Design
 from irsl_models.law import Affine
@@ -41,6 +42,8 @@ class Table:
         0 where an item of a chunk only fills it up.
     column : Int[Array, " chunk"]
         Column of the abilities of each chunk.
+    far : Far or None
+        What responses have beyond the bound of their numbers; None for a law that has no bound.
     n_lms, n_items : int
         Numbers of LMs and items.
     in_order : bool
@@ -53,6 +56,7 @@ class Table:
     items: Int[Array, "chunk item"]
     real: Float[Array, "chunk item"]
     column: Int[Array, " chunk"]
+    far: Far | None
     n_lms: int = field(metadata={"static": True})
     n_items: int = field(metadata={"static": True})
     in_order: bool = field(metadata={"static": True})
@@ -132,6 +136,7 @@ def lay_out(design: Design, affine: Affine, n_columns: int) -> Table:
         items=jnp.asarray(items),
         real=jnp.asarray(real),
         column=jnp.asarray(column),
+        far=far_of(affine, data, present, lm, of_item),
         n_lms=n_lms,
         n_items=n_items,
         in_order=in_order,
@@ -144,7 +149,7 @@ def thinned(table: Table, n_rows: int) -> Table:
         return table
     kept = np.linspace(0, table.n_lms - 1, n_rows).round().astype(int)
     data, present = _rows_of(table.n_items, (dict(table.data), table.present), jnp.asarray(kept))
-    return replace(table, data=data, present=present, lm=jnp.asarray(kept))
+    return replace(table, data=data, present=present, lm=jnp.asarray(kept), far=kept_of(table.far, kept))
 
 
 @program(static=1)
