@@ -11,19 +11,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import DTypeLike
 
 from bayes_irsl import encoding
+from bayes_irsl.aligned import room, taken
 from irsl_models import Design
 
 QUANTITIES = ("ability", "difficulty", "log discrimination", "log precision")
 """What `reported` gives."""
 
-# Bytes of which the place of an array that JAX takes as it is must be a multiple.
-_ALIGNED = 64
 # Cells that are drawn at a time.
 _BLOCK = 1 << 20
 
@@ -72,7 +69,7 @@ def simulated(n_lms: int, n_items: int, seed: int, *, missing: float = 0.0, dtyp
         "threshold": rng.normal(0.3, 1.0, n_items),
         "log_precision": rng.normal(2.7, 0.5, n_items),
     }
-    columns: dict[str, Any] = {name: _room((n_lms, n_items), dtype) for name in ("log_score", "log_rest")}
+    columns: dict[str, Any] = {name: room((n_lms, n_items), dtype) for name in ("log_score", "log_rest")}
     present = np.ones((n_lms, n_items), dtype=bool) if missing else None
     height = max(1, _BLOCK // n_items)
     for first in range(0, n_lms, height):
@@ -82,8 +79,7 @@ def simulated(n_lms: int, n_items: int, seed: int, *, missing: float = 0.0, dtyp
             present[rows] = _kept(first, min(height, n_lms - first), n_lms, n_items, missing, rng)
             for column in columns.values():
                 column[rows][~present[rows]] = np.log(0.5)
-    with jax.enable_x64(True):
-        given = {name: jnp.from_dlpack(column.reshape(-1)) for name, column in columns.items()}
+    given = {name: taken(column.reshape(-1)) for name, column in columns.items()}
     return Simulated(_design(x, n_items, given, present), truth)
 
 
@@ -104,14 +100,6 @@ def reported(sites: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         "log discrimination": sites["log_discrimination"] + np.log(spread),
         "log precision": np.asarray(sites["log_precision"]),
     }
-
-
-def _room(shape: tuple[int, int], dtype: DTypeLike) -> np.ndarray:
-    """Room for a column, placed so that JAX takes it as it is: a large table is then not there twice."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    room = np.empty(size + _ALIGNED, np.uint8)
-    first = -room.ctypes.data % _ALIGNED
-    return room[first : first + size].view(dtype).reshape(shape)
 
 
 def _responses(truth: Mapping[str, np.ndarray], rows: slice, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -61,9 +61,11 @@ def _beta_beyond(logit: Array, excess: Array, precision: Array) -> Array:
 
 
 def _beta_weights(logit: Array, precision: Array) -> tuple[Array, ...]:
-    first, second = _shapes(logit, precision)
-    flat = jnp.broadcast_to(precision, first.shape)
-    return log_gamma(flat) - log_gamma(first) - log_gamma(second), first, flat
+    # Gamma functions of shapes one larger: the shapes themselves may be beyond all numbers, but their logs are not.
+    sides_of, flat = sides(logit), jnp.broadcast_to(precision, logit.shape)
+    logs = log_sigmoid(logit) + log_sigmoid(-logit) + 2.0 * jnp.log(flat)
+    first, second = (precision * side for side in sides_of)
+    return log_gamma(flat) - log_gamma(1.0 + first) - log_gamma(1.0 + second) + logs, first, flat
 
 
 def _beta_information(logit: Array, precision: Array) -> Pairs:

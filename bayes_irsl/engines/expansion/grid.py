@@ -6,6 +6,7 @@ is a sum over nodes, weighted by what all LMs together put on each node.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -30,30 +31,48 @@ class Basis(NamedTuple):
         Weights that give the mean of a function over the posterior of each ability.
     points : Float[Array, "point lm column"]
         Abilities over which that mean is taken, with `POINT_WEIGHTS`.
+    reach : Float[Array, "end one"]
+        Where the grid ends.
     """
 
     nodes: Float[Array, " node"]
     mean: Float[Array, "column lm node"]
     points: Float[Array, "point lm column"]
+    reach: Float[Array, "end one"]
 
 
-def basis(ability: Float[Array, "lm column"], spread: Float[Array, "lm column"], size: int) -> Basis:
-    """Lay a grid over abilities, which are normal with some standard deviations.
+def bases(ability: Float[Array, "lm column"], spread: Float[Array, "lm column"], sizes: Sequence[int]) -> list[Basis]:
+    """Lay grids over abilities, which are normal with some standard deviations.
 
     Parameters
     ----------
     ability, spread : Float[Array, "lm column"]
         Means and standard deviations.
-    size : int
-        Number of nodes.
+    sizes : sequence of int
+        Number of nodes of each grid.
     """
     reach = _POINTS[-1] * spread + _MARGIN
     low, high = (ability - reach).min(), (ability + reach).max()
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    order, at_node = jnp.arange(size), np.pi * (np.arange(size) + 0.5) / size
-    # Values at the nodes to coefficients of Chebyshev polynomials.
-    transform = (2.0 / size) * jnp.cos(order[:, None] * at_node).at[0].multiply(0.5)
+    ends = jnp.stack([low, high])[:, None]
     points = ability + jnp.multiply.outer(jnp.asarray(_POINTS), spread)
     angle = jnp.arccos((jnp.moveaxis(points, -1, 1) - middle) / half)[..., None]
-    level = jnp.tensordot(POINT_WEIGHTS, jnp.cos(order * angle), 1)
-    return Basis(middle + half * jnp.cos(at_node), level @ transform, points)
+    level = jnp.tensordot(POINT_WEIGHTS, jnp.cos(jnp.arange(max(sizes)) * angle), 1)
+    return [
+        Basis(middle + half * jnp.cos(_angles(size)), level[..., :size] @ _coefficients(size), points, ends)
+        for size in sizes
+    ]
+
+
+def refined(size: int, finer: int) -> Float[Array, "finer node"]:
+    """Weights that give the values of a function at the nodes of a finer grid."""
+    return jnp.cos(_angles(finer)[:, None] * jnp.arange(size)) @ _coefficients(size)
+
+
+def _angles(size: int) -> np.ndarray:
+    return np.pi * (np.arange(size) + 0.5) / size
+
+
+def _coefficients(size: int) -> Float[Array, "order node"]:
+    """Weights that make coefficients of Chebyshev polynomials of values at the nodes."""
+    return (2.0 / size) * jnp.cos(jnp.arange(size)[:, None] * _angles(size)).at[0].multiply(0.5)

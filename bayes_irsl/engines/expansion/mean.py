@@ -33,16 +33,14 @@ from bayes_irsl.engines.expansion.blocks import (
     shared_blocks,
     spread_of,
 )
-from bayes_irsl.engines.expansion.grid import basis
-from bayes_irsl.engines.expansion.placing import OF_LMS, ONLY_LMS, place
-from bayes_irsl.engines.expansion.setting import Form, Setting, begin, with_table
+from bayes_irsl.engines.expansion.grid import bases
+from bayes_irsl.engines.expansion.placing import place
+from bayes_irsl.engines.expansion.setting import Form, Setting, begin
+from bayes_irsl.engines.expansion.sizing import grids_of, needed
 from bayes_irsl.engines.expansion.sweep import information, sweep
-from bayes_irsl.engines.expansion.table import thinned
 from bayes_irsl.programs import SAFE, program
 from irsl_models import Design
 
-# LMs by which items are placed first, where there are at least twice as many.
-_FEW_LMS = 512
 # Done when the last step was this short, in standard deviations: over all, and for what several share; or over all, so
 # short that single precision might not let it be shorter.
 _CLOSE, _REST_CLOSE, _CLOSEST = 0.02, 0.1, 0.01
@@ -62,6 +60,8 @@ class Look(NamedTuple):
     ----------
     u : Float[Array, " parameter"]
         The point.
+    span : Float[Array, " item"]
+        Logits that items move through over the grid.
     arrow : Arrow
         Factors of the precision.
     spread : Float[Array, "lm column"]
@@ -73,6 +73,7 @@ class Look(NamedTuple):
     """
 
     u: Array
+    span: Array
     arrow: Arrow
     spread: Array
     step: Array
@@ -114,22 +115,27 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
     watch : callable
         Gets the number of looks taken at the table.
     """
-    setting, u = begin(form, design, key)
+    whole, u = begin(form, design, key)
     looks = count()
 
     def told() -> None:
         watch(next(looks))
 
-    # Some LMs place all items, and items place the others, in a fraction of the time.
-    thin = thinned(setting.table, _FEW_LMS)
-    few = setting if thin is setting.table else with_table(form, setting, thin)
-    u, size = place(form, few, u, OF_LMS, told)
+    u, setting, sizes = place(form, whole, u, told)
     largest = jnp.full(u.size, _LARGEST_STEP).at[setting.places.rest].set(_LARGEST_REST_STEP)
-    near = jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])
-    if few is not setting:
-        u, size = place(form, setting, u, ONLY_LMS, told)
-    look = partial(_look, form, size, _know_items(setting), setting)
-    now, share = look(u, near), 1.0
+    knows_items = _know_items(setting)
+
+    def look(u: Array, near: Array) -> Look:
+        nonlocal sizes
+        while True:
+            nodes, stops = grids_of(sizes)
+            found = _look(form, nodes, knows_items, setting._replace(stops=stops), u, near)
+            enough = needed(setting.table, found.span, sizes)
+            if np.array_equal(enough, sizes):
+                return found
+            sizes = enough
+
+    now, share = look(u, jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])), 1.0
     for _ in range(_MOST_STEPS):
         told()
         ahead = look(now.u + share * jnp.clip(now.step, -largest, largest), now.spread)
@@ -151,23 +157,24 @@ def _know_items(setting: Setting) -> bool:
     The mean of an item moves by its variance, which is small beside its standard deviation; and that of what all items
     share by as much, beside one that falls with the root of their number.
     """
-    exposure = np.asarray(setting.exposure)
+    exposure = np.asarray(setting.table.totals.item)
     return bool(exposure.min() >= max(_MANY_RESPONSES, _MANY_FOR_ALL * len(exposure) ** 0.5))
 
 
 @program(static=3, options=SAFE)
-def _look(form: Form, size: int, knows_items: bool, setting: Setting, u: Array, spread: Array) -> Look:
+def _look(form: Form, nodes: tuple[int, ...], knows_items: bool, setting: Setting, u: Array, spread: Array) -> Look:
     """Expand the posterior around a point; the spread need not be exact."""
     posterior, places = form.posterior, setting.places
     parts, prior = partial(posterior.parts, setting.bare), partial(posterior.prior, setting.bare)
     ability, quantities = parts(u)
     of_levels, of_rest = directions(places, u.size)
     acts = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_levels))
-    grid = basis(ability, spread, size)
-    known = information(form.response, setting.table, grid, quantities)
+    table, stops = setting.table, setting.stops
+    grids = bases(ability, spread, nodes)
+    known, between = information(form.response, table, stops, grids, quantities)
     bends = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u,), (direction,))[1], of_levels)
     own_item, own_lm = own_blocks(places, known, acts, bends)
-    met = met_of(known, setting.lm_share, setting.item_share, grid.mean)
+    met = met_of(table, known, between, (setting.lm_share, setting.item_share), grids[-1].mean)
     levels = Levels(own_item, own_lm, *forms_of(places, met, acts), setting.column)
     factors = arrow.factor_levels(levels, places)
     reach, steps = spread_of(places, factors, acts, u.size)
@@ -177,7 +184,7 @@ def _look(form: Form, size: int, knows_items: bool, setting: Setting, u: Array, 
         items: Array = jax.vmap(lambda step: parts(u + step)[1])(steps)
         return items
 
-    sums = sweep(form.response, setting.table, setting.flat, basis(ability, reach, size), stepped(u))
+    sums = sweep(form.response, table, stops, bases(ability, reach, nodes), stepped(u))
     means = prior_means(prior, places, u, jax.lax.map(partial(arrow.drawn, factors, places), setting.noise), of_rest)
 
     def level(u: Array) -> Array:
@@ -192,6 +199,7 @@ def _look(form: Form, size: int, knows_items: bool, setting: Setting, u: Array, 
     rest_sd = jnp.linalg.norm(factors.rest_root, axis=1)
     return Look(
         u=u,
+        span=form.response.span(grids[0].reach, quantities),
         arrow=factors,
         spread=reach,
         step=step,

@@ -13,24 +13,25 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from bayes_irsl.engines.expansion import arrow
 from bayes_irsl.engines.expansion.blocks import Acts, directions, own_blocks
-from bayes_irsl.engines.expansion.grid import basis
+from bayes_irsl.engines.expansion.grid import bases
 from bayes_irsl.engines.expansion.posterior import Places
-from bayes_irsl.engines.expansion.setting import Form, Setting
+from bayes_irsl.engines.expansion.setting import Form, Setting, Whole
+from bayes_irsl.engines.expansion.sizing import MANY_CHUNKS, Sizes, grids_of, least, needed
 from bayes_irsl.engines.expansion.sweep import information, sweep
 from bayes_irsl.programs import SAFE, program
 from irsl_models import Design
 
-# Numbers of nodes that are tried.
-_SIZES = (64, 128, 256)
-# Nodes that a function needs for each logit that an item moves through over the grid, to be known to a millionth.
-_NODES_PER_LOGIT = 2.5
-# Whether rough steps are those of LMs; and where items are placed already.
-OF_LMS = (False, False, False, False, True, False, False, True, False, True, False)
-ONLY_LMS = (True, True)
+# LMs and items by which all are placed, where there are at least twice as many.
+_FEW_LMS, _FEW_ITEMS = 512, 2048
+# Whether rough steps are those of LMs: until they are placed, and once they are in their unit.
+_OF_LMS, _IN_UNIT = (False, False, False, False, True, False, False, True, False, True), (False, False)
+# ... and where the others are placed already.
+_ITEMS, _LMS = (False, False, False), (True, True)
 # Steps are cut to this many standard deviations of the prior, and those of LMs to this length.
 _LARGEST_ROUGH, _LARGEST_ROUGH_OF_LMS = 2.0, 3.0
 # Steps of what several share where levels are placed.
@@ -39,42 +40,85 @@ _FITTING_STEPS = 10
 _LARGEST_FITTING = 0.5
 
 
-def place(form: Form, setting: Setting, u: Array, rough: Sequence[bool], told: Callable[[], None]) -> tuple[Array, int]:
-    """Take rough steps, of LMs or of items; and tell how many nodes the last one needed."""
-    size = _SIZES[0]
-    for number, of_lms in enumerate(rough):
+def place(form: Form, whole: Whole, u: Array, told: Callable[[], None]) -> tuple[Array, Setting, Sizes]:
+    """Place all LMs and items of a table: by a part of it, where it is large.
+
+    Parameters
+    ----------
+    form, whole : Form, Whole
+        The model and the table.
+    u : Float[Array, " parameter"]
+        Where to start.
+    told : callable
+        Called before each step.
+
+    Returns
+    -------
+    u : Float[Array, " parameter"]
+        Where they are.
+    setting : Setting
+        The whole table, laid out from items that move little over the grid to those that move much.
+    sizes : Sizes
+        Nodes that its chunks need.
+    """
+    rows, items = _few(len(whole.source.lm), _FEW_LMS), _few(len(whole.source.column), _FEW_ITEMS)
+    setting = whole.laid_out(items, rows)
+    u, sizes = _steps(form, setting, u, _OF_LMS, told)
+    u, sizes = _steps(form, setting, _in_unit(form, setting, u), _IN_UNIT, told, sizes)
+    if items is not None:
+        u, _ = _steps(form, whole.laid_out(rows=rows), u, _ITEMS, told)
+    if rows is not None:
+        u, _ = _steps(form, whole.laid_out(items), u, _LMS, told)
+    u = _fitting(form, setting.bare, setting.places, u)
+    if rows is None and items is None and len(sizes) < MANY_CHUNKS:
+        return u, setting, sizes
+    span = _span(form, setting, u)
+    setting = whole.laid_out(np.argsort(np.asarray(span), kind="stable"))
+    return u, setting, needed(setting.table, span)
+
+
+def _few(count: int, few: int) -> np.ndarray | None:
+    return np.linspace(0, count - 1, few).round().astype(int) if count >= 2 * few else None
+
+
+def _steps(
+    form: Form, setting: Setting, u: Array, of_lms: Sequence[bool], told: Callable[[], None], sizes: Sizes | None = None
+) -> tuple[Array, Sizes]:
+    """Take rough steps, of LMs or of items; and tell how many nodes they needed."""
+    sizes = least(setting.table) if sizes is None else sizes
+    for number, is_of_lms in enumerate(of_lms):
         told()
-        is_first = of_lms and number > 0 and not any(rough[:number])
-        given = setting, u, jnp.asarray(of_lms), jnp.asarray(is_first)
-        ahead = _roughly(form, size, *given)
-        if (needed := _nodes(ahead.span)) > size:
-            size = needed
-            ahead = _roughly(form, size, *given)
+        is_first = is_of_lms and number > 0 and not any(of_lms[:number])
+
+        def step(sizes: Sizes, *which: Array) -> Rough:
+            nodes, stops = grids_of(sizes)
+            return _roughly(form, nodes, setting._replace(stops=stops), u, *which)
+
+        which = jnp.asarray(is_of_lms), jnp.asarray(is_first)
+        ahead = step(sizes, *which)
+        if not np.array_equal(enough := needed(setting.table, ahead.span, sizes), sizes):
+            sizes = enough
+            ahead = step(sizes, *which)
         u = ahead.u
-    return _fitting(form, setting.bare, setting.places, u), size
-
-
-def _nodes(span: Array) -> int:
-    """Nodes that functions need where logits of an item reach that far; as many as there may be, if it is more."""
-    return next((size for size in _SIZES if size >= _NODES_PER_LOGIT * float(span)), _SIZES[-1])
+    return u, sizes
 
 
 class Rough(NamedTuple):
-    """Where a rough step led, and how far logits reach over the grid."""
+    """Where a rough step led, and the logits that items move through over the grid."""
 
     u: Array
     span: Array
 
 
 @program(static=2, options=SAFE)
-def _roughly(form: Form, size: int, setting: Setting, u: Array, is_of_lms: Array, is_first: Array) -> Rough:
+def _roughly(form: Form, nodes: tuple[int, ...], setting: Setting, u: Array, is_of_lms: Array, is_first: Array) -> Rough:
     """Take a step of all items, every LM being where it is, or the other way round; what several share stays."""
     posterior, places = form.posterior, setting.places
     parts = partial(posterior.parts, setting.bare)
     ability, quantities = parts(u)
-    grid = basis(ability, jnp.zeros_like(ability), size)
-    sums = sweep(form.response, setting.table, setting.flat, grid, quantities[None])
-    known = information(form.response, setting.table, grid, quantities)
+    grids = bases(ability, jnp.zeros_like(ability), nodes)
+    sums = sweep(form.response, setting.table, setting.stops, grids, quantities[None])
+    known, _ = information(form.response, setting.table, setting.stops, grids, quantities)
 
     def level(u: Array) -> Array:
         placed = parts(u)
@@ -97,13 +141,30 @@ def _roughly(form: Form, size: int, setting: Setting, u: Array, is_of_lms: Array
     asked = setting.lm_share.T > 0.0
     to_unit = _to_unit(ability, jax.jvp(parts, (u,), (of_lms,))[1][0], asked)
     of_lms = jnp.where(is_first, of_lms * to_unit, of_lms)
-    logits = jax.vmap(lambda at: form.response.logit(at, quantities))(jnp.stack([grid.nodes[0], grid.nodes[-1]]))
     # Not far beyond the population: a slope may not make up for a threshold that is still on its way.
     bends_of_items = jnp.abs(rows[: places.item.shape[1]]).sum(0)
     largest = _LARGEST_ROUGH / jnp.sqrt(jnp.maximum(bends_of_items, _LARGEST_ROUGH**2 / 4.0))
     of_items = jnp.clip(of_items, -largest, largest)
     of_lms = jnp.clip(of_lms, -_LARGEST_ROUGH_OF_LMS, _LARGEST_ROUGH_OF_LMS)
-    return Rough(u + jnp.where(is_of_lms, of_lms, of_items), jnp.abs(logits[0] - logits[1]).max())
+    return Rough(u + jnp.where(is_of_lms, of_lms, of_items), form.response.span(grids[0].reach, quantities))
+
+
+@program(static=1, options=SAFE)
+def _span(form: Form, setting: Setting, u: Array) -> Array:
+    ability, quantities = form.posterior.parts(setting.bare, u)
+    return form.response.span(bases(ability, jnp.zeros_like(ability), (1,))[0].reach, quantities)
+
+
+@program(static=1, options=SAFE)
+def _in_unit(form: Form, setting: Setting, u: Array) -> Array:
+    """Stretch the LMs that the table has until the variance of their abilities is one, which is their unit."""
+    asked = setting.lm_share.T > 0.0
+    ability, at = form.posterior.parts(setting.bare, u)[0], setting.places.lm
+    spread = ability.std(where=asked)
+    own = jnp.take(u, at, mode="fill", fill_value=0.0)
+    is_own = (at < u.size) & asked.any(1, keepdims=True)
+    stretched = own + (own - own.mean(0, where=is_own)) * (1.0 / spread - 1.0)
+    return u.at[at].set(jnp.where(is_own, stretched, own), mode="drop")
 
 
 @program(static=1, options=SAFE)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from bayes_irsl.engines.expansion.posterior import Places, Posterior, without_cells
-from bayes_irsl.engines.expansion.sweep import Response, Totals, totals
-from bayes_irsl.engines.expansion.table import Table, lay_out
-from bayes_irsl.programs import SAFE, program
+from bayes_irsl.engines.expansion.sweep import Response
+from bayes_irsl.engines.expansion.table import Source, Table, lay_out, source_of
 from irsl_models import Design, Model
 from irsl_models.law import Affine
 
@@ -53,10 +53,8 @@ class Setting(NamedTuple):
         Exposures of LMs over the root of the exposure of the column: times that of an item, what both may have.
     item_share : Float[Array, " item"]
         The same for items.
-    exposure : Float[Array, " item"]
-        Exposure of each item.
-    flat : Float[Array, "flat item"]
-        Totals over LMs, see `sweep`.
+    stops : Int[Array, " grid_and_one"]
+        First chunk of each grid, and the number of chunks.
     column : Int[Array, " item"]
         Column of abilities that each item asks for.
     noise : Float[Array, "pair parameter"]
@@ -68,8 +66,7 @@ class Setting(NamedTuple):
     places: Places
     lm_share: Array
     item_share: Array
-    exposure: Array
-    flat: Array
+    stops: Array
     column: Array
     noise: Array
 
@@ -90,31 +87,59 @@ def form_of(model: Model, bare: Design) -> Form | None:
     return Form(posterior, Response(affine, found["form"])) if isinstance(affine, Affine) else None
 
 
-def begin(form: Form, design: Design, key: Array) -> tuple[Setting, Array]:
-    """Lay a table out; and say where the search starts."""
+@dataclass(frozen=True)
+class Whole:
+    """A model and a table of which any part can be laid out.
+
+    Parameters
+    ----------
+    source : Source
+        The table.
+    bare : Design
+        The table without its cells.
+    places : Places
+        Where parameters are.
+    noise : Float[Array, "pair parameter"]
+        See `Setting`.
+    """
+
+    source: Source
+    bare: Design
+    places: Places
+    noise: Array
+
+    def laid_out(self, items: np.ndarray | None = None, rows: np.ndarray | None = None) -> Setting:
+        """Lay some items and rows out; all of them if not given."""
+        column = self.source.column
+        table = lay_out(self.source, np.arange(len(column)) if items is None else items, rows)
+        root = jnp.sqrt(jnp.maximum(table.totals.lm.sum(0), np.finfo(float).tiny))
+        return Setting(
+            bare=self.bare,
+            table=table,
+            places=self.places,
+            lm_share=(table.totals.lm / root).T,
+            item_share=table.totals.item / root[column],
+            stops=jnp.asarray([0, len(table.column)]),
+            column=jnp.asarray(column),
+            noise=self.noise,
+        )
+
+
+def begin(form: Form, design: Design, key: Array) -> tuple[Whole, Array]:
+    """Read a table; and say where the search starts.
+
+    Parameters
+    ----------
+    form, design : Form, Design
+        What to fit to what.
+    key : Array
+        Key of the draws over which the prior is averaged.
+    """
     bare = without_cells(design)
     posterior = form.posterior
     u, places = posterior.median(bare), posterior.places(bare)
-    n_columns = posterior.parts(bare, u)[0].shape[1]
-    table = lay_out(design, form.response.affine, n_columns)
-    column = jnp.asarray(bare.benchmark) if n_columns > 1 else jnp.zeros(bare.n_items, int)
+    source = source_of(design, form.response.affine, posterior.parts(bare, u)[0].shape[1])
     pairs = int(min(max(_DRAWN // posterior.size, _PAIRS[0]), _PAIRS[1]))
     noise = jax.random.normal(key, (pairs, posterior.size)).at[:, places.rest].set(0.0)
-    of_items = jnp.zeros(bare.n_items)
-    nothing = jnp.zeros((n_columns, bare.lms.known)), of_items, of_items, of_items[:0]
-    setting = with_table(form, Setting(bare, table, places, *nothing, column, noise), table)
     own = jnp.concatenate([places.lm.ravel(), places.item.ravel()])
-    return setting, u.at[own].add(_ASIDE, mode="drop")
-
-
-def with_table(form: Form, setting: Setting, table: Table) -> Setting:
-    """The same with another table."""
-    found = _totals(form.response, len(setting.lm_share), table)
-    root = jnp.sqrt(found.lm.sum(0))
-    shares = {"lm_share": (found.lm / root).T, "item_share": found.item / root[setting.column]}
-    return setting._replace(table=table, exposure=found.item, flat=found.flat, **shares)
-
-
-@program(static=2, options=SAFE)
-def _totals(response: Response, n_columns: int, table: Table) -> Totals:
-    return totals(response, table, n_columns)
+    return Whole(source, bare, places, noise), u.at[own].add(_ASIDE, mode="drop")

@@ -12,22 +12,19 @@ of nodes, in all LMs alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from bayes_irsl.engines.expansion.far import Far
-from bayes_irsl.engines.expansion.grid import POINT_WEIGHTS, Basis
+from bayes_irsl.engines.expansion.grid import POINT_WEIGHTS, Basis, refined
 from bayes_irsl.engines.expansion.table import Table
 from irsl_models.curves import logit_mean
 from irsl_models.law import Affine
-
-# From as many chunks on, loops over them are worth a second program.
-_MANY_CHUNKS = 8
 
 
 @dataclass(frozen=True)
@@ -59,6 +56,11 @@ class Response:
         logit = logit_mean(items, ability).astype(kind)
         given = {name: value.astype(kind) for name, value in parameters.items()}
         return tuple(jnp.broadcast_to(w, logit.shape) for w in self.affine.weights(logit, **given))
+
+    def span(self, reach: Float[Array, "end one"], quantities: Float[Array, "quantity item"]) -> Float[Array, " item"]:
+        """Logits that items move through between two abilities."""
+        low, high = self.logit(reach, quantities)
+        return jnp.abs(high - low)
 
     def beyond(self, ability: Array, excess: Array, quantities: Float[Array, "quantity response"]) -> Array:
         """Log density that responses have by their excess, each with an item of its own."""
@@ -121,20 +123,17 @@ class Information(NamedTuple):
         About abilities.
     item : Float[Array, "quantity quantity item"]
         About what items have.
-    between : Float[Array, "quantity node item"]
-        What one response has about both, at the nodes.
     """
 
     lm: Array
     item: Array
-    between: Array
 
 
 def sweep(
     response: Response,
     table: Table,
-    flat: Float[Array, "flat item"],
-    basis: Basis,
+    stops: Int[Array, " grid_and_one"],
+    grids: Sequence[Basis],
     steps: Float[Array, "step quantity item"],
 ) -> Sums:
     """Look at all responses once.
@@ -145,38 +144,36 @@ def sweep(
         Log density of one response.
     table : Table
         The responses.
-    flat : Float[Array, "flat item"]
-        Totals over LMs, see `totals`.
-    basis : Basis
+    stops : Int[Array, " grid_and_one"]
+        First chunk of each grid, and the number of chunks.
+    grids : sequence of Basis
         Where abilities are.
     steps : Float[Array, "step quantity item"]
         What items have, at points over which the mean is taken.
     """
-    affine, kind, wide = response.affine, table.kind, steps.dtype
-    nodes, by_row = basis.nodes[:, None], _by_row(table, basis)
-    given = {name: table.data[name] for name in affine.data}
-    n_graded = len(jax.eval_shape(lambda data: affine.columns(**data), given)) - affine.flat
+    kind, wide = table.kind, steps.dtype
 
-    def look(carry: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], Array]:
+    def look(here: _Here, carry: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], Array]:
         column, items, real = table.column[number], table.items[number], table.real[number].astype(kind)
-        here, placed = by_row[column], steps[:, :, items]
-        exposure, columns = table.chunk(affine, number)
-        count = here.sum(0)[:, None] * real if exposure is None else _product(here.T, exposure)
-        weighed = [count, *(_product(here.T, numbers) for numbers in columns[:n_graded])]
-        of_all = flat[:, items].astype(kind) * real
+        abilities, placed = here.mean[column], steps[:, :, items]
+        exposure = None if table.exposure is None else table.exposure[number].astype(kind)
+        count = abilities.sum(0)[:, None] * real if exposure is None else _product(abilities.T, exposure)
+        numbers = [of_all[number] for of_all in table.numbers]
+        weighed = [count, *(_product(abilities.T, given) for given in numbers)]
+        of_all = table.totals.flat[:, items].astype(kind) * real
 
         def level(placed: Array) -> tuple[Array, tuple[Array, ...]]:
             def of_nodes(nodes: Array) -> tuple[Array, ...]:
                 return jax.vmap(lambda at: response.weights(nodes, at, kind))(placed)
 
-            weights, slopes = jax.jvp(of_nodes, (nodes,), (jnp.ones_like(nodes),))
-            graded, even = weights[: 1 + n_graded], weights[1 + n_graded :]
+            weights, slopes = jax.jvp(of_nodes, (here.nodes,), (jnp.ones_like(here.nodes),))
+            graded, even = weights[: len(weighed)], weights[len(weighed) :]
             total = jnp.zeros(len(placed), kind)
             for on_nodes, weight in zip(weighed, graded, strict=True):
                 total += (on_nodes * weight).sum((1, 2))
             for all_lms, weight in zip(of_all, even, strict=True):
                 total += (all_lms * weight[:, 0]).sum(1)
-            return total.mean(), tuple(slope.mean(0) for slope in slopes[: 1 + n_graded])
+            return total.mean(), tuple(slope.mean(0) for slope in slopes[: len(weighed)])
 
         by_item, slopes = jax.grad(level, has_aux=True)(placed)
         totals, own = carry
@@ -186,16 +183,20 @@ def sweep(
             lately = jnp.zeros(totals.shape[1:], kind)
         else:
             lately = _product(exposure, slopes[0].T)
-        for numbers, slope in zip(columns[:n_graded], slopes[1:], strict=True):
-            lately += _product(numbers, slope.T)
-        return (totals.at[column].add(lately.astype(wide)), own), by_item
+        for given, slope in zip(numbers, slopes[1:], strict=True):
+            lately += _product(given, slope.T)
+        return (totals.at[column].add(lately.astype(wide)), own), by_item * real
 
-    start = jnp.zeros(by_row.shape, wide), jnp.zeros((len(by_row), len(nodes)), wide)
-    (totals, own), by_item = _over_chunks(look, start, table)
-    totals = _by_lm(table, totals) + own[:, None]
-    by_lm = jnp.einsum("cit,cit->ic", basis.mean, totals)
-    sums = Sums(by_lm, _placed(table, by_item.astype(wide)))
-    return sums if table.far is None else jax.tree.map(jnp.add, sums, _far(response, table.far, basis, steps))
+    def start(here: _Here) -> tuple[Array, Array]:
+        return jnp.zeros(here.mean.shape, wide), jnp.zeros((len(here.mean), len(here.nodes)), wide)
+
+    totals, by_item = _over_chunks(look, start, table, stops, grids)
+    by_lm = sum(
+        jnp.einsum("cit,cit->ic", grid.mean, _by_lm(table, of_rows) + own[:, None])
+        for grid, (of_rows, own) in zip(grids, totals, strict=True)
+    )
+    sums = Sums(jnp.asarray(by_lm), placed(table, by_item))
+    return sums if table.far is None else jax.tree.map(jnp.add, sums, _far(response, table.far, grids[0], steps))
 
 
 def _far(response: Response, far: Far, basis: Basis, steps: Float[Array, "step quantity item"]) -> Sums:
@@ -212,99 +213,93 @@ def _far(response: Response, far: Far, basis: Basis, steps: Float[Array, "step q
 
 
 def information(
-    response: Response, table: Table, basis: Basis, quantities: Float[Array, "quantity item"]
-) -> Information:
+    response: Response,
+    table: Table,
+    stops: Int[Array, " grid_and_one"],
+    grids: Sequence[Basis],
+    quantities: Float[Array, "quantity item"],
+) -> tuple[Information, Float[Array, "chunk quantity node item"]]:
     """Fisher information of all responses: what they are does not matter, only which there are.
 
     Parameters
     ----------
-    response, table, basis : Response, Table, Basis
-        As in `sweep`.
+    response, table, stops, grids : Response, Table, Array, sequence of Basis
+        As in `sweep`; the last grid is the finest.
     quantities : Float[Array, "quantity item"]
         What items have.
+
+    Returns
+    -------
+    Information
+        About LMs and items, each on their own.
+    Float[Array, "chunk quantity node item"]
+        What one response has about both, at the nodes of the last grid.
     """
     kind, wide = table.kind, quantities.dtype
-    nodes, by_row = basis.nodes.astype(kind)[:, None], _by_row(table, basis)
-    is_even = table.is_even(response.affine)
+    finest = len(grids[-1].nodes)
 
-    def look(carry: Array, number: Array) -> tuple[Array, tuple[Array, Array]]:
+    def look(here: _Here, carry: Array, number: Array) -> tuple[Array, tuple[Array, Array]]:
         column, real = table.column[number], table.real[number].astype(kind)
-        known = response.information(nodes, quantities[:, table.items[number]].astype(kind)) * real
-        here = by_row[column]
-        exposure, _ = table.chunk(response.affine, number)
-        if exposure is None:
-            count, own = here.sum(0)[:, None], known[0, 0].sum(1)
+        known = response.information(here.nodes.astype(kind), quantities[:, table.items[number]].astype(kind)) * real
+        abilities, between = here.mean[column], known[0, 1:]
+        if table.exposure is None:
+            count, own = abilities.sum(0)[:, None], known[0, 0].sum(1)
         else:
-            count, own = _product(here.T, exposure), _product(exposure, known[0, 0].T)
-        return carry.at[column].add(own.astype(wide)), ((known[1:, 1:] * count).sum(2), known[0, 1:])
+            exposure = table.exposure[number].astype(kind)
+            count, own = _product(abilities.T, exposure), _product(exposure, known[0, 0].T)
+        if len(here.nodes) < finest:
+            between = _product(refined(len(here.nodes), finest).astype(kind), between)
+        return carry.at[column].add(own.astype(wide)), ((known[1:, 1:] * count).sum(2), between)
 
-    start = jnp.zeros((len(by_row), len(nodes)) if is_even else by_row.shape, wide)
-    totals, (of_item, between) = _over_chunks(look, start, table)
-    if is_even:
-        of_lm = jnp.einsum("cit,ct->ic", basis.mean, totals)
-    else:
-        of_lm = jnp.einsum("cit,cit->ic", basis.mean, _by_lm(table, totals))
-    return Information(of_lm, _placed(table, of_item.astype(wide)), _placed(table, between.astype(wide)))
+    def start(here: _Here) -> Array:
+        return jnp.zeros((len(here.mean), len(here.nodes)) if table.exposure is None else here.mean.shape, wide)
 
-
-class Totals(NamedTuple):
-    """What of a table does not depend on where abilities and items are.
-
-    Parameters
-    ----------
-    lm : Float[Array, "lm column"]
-        Exposure of each LM.
-    item : Float[Array, " item"]
-        Exposure of each item.
-    flat : Float[Array, "flat item"]
-        Numbers of responses whose weights are the same for all LMs, added up over these.
-    """
-
-    lm: Array
-    item: Array
-    flat: Array
+    totals, (of_item, between) = _over_chunks(look, start, table, stops, grids)
+    by_lm = (
+        jnp.einsum("cit,ct->ic", grid.mean, of_rows)
+        if table.exposure is None
+        else jnp.einsum("cit,cit->ic", grid.mean, _by_lm(table, of_rows))
+        for grid, of_rows in zip(grids, totals, strict=True)
+    )
+    return Information(jnp.asarray(sum(by_lm)), placed(table, of_item)), between
 
 
-def totals(response: Response, table: Table, n_columns: int) -> Totals:
-    """Add up what never changes."""
-    affine = response.affine
-    n_rows = table.n_lms if table.lm is None else len(table.lm)
-    wide = jnp.result_type(float)
-
-    def look(total: Array, number: Array) -> tuple[Array, tuple[Array, Array]]:
-        given, columns = table.chunk(affine, number)
-        if given is None:
-            given = jnp.broadcast_to(table.real[number], (n_rows, table.items.shape[1]))
-        flat = [numbers.sum(0, dtype=wide) for numbers in columns[len(columns) - affine.flat :]]
-        of_items = given.sum(0, dtype=wide), jnp.array(flat).reshape(-1, given.shape[1])
-        return total.at[:, table.column[number]].add(given.sum(1, dtype=wide)), of_items
-
-    start = jnp.zeros((n_rows, n_columns), wide)
-    rows, (item, flat) = _over_chunks(look, start, table)
-    lm = rows if table.lm is None else jnp.zeros((table.n_lms, n_columns), wide).at[table.lm].add(rows)
-    return Totals(lm, _placed(table, item), _placed(table, flat))
+def placed(table: Table, parts: Float[Array, "chunk *any item"]) -> Float[Array, "*any item"]:
+    """Put what was found chunk by chunk where its items are; what only fills up has to be zero."""
+    together = jnp.moveaxis(parts, 0, -2).astype(float)
+    return jnp.zeros((*parts.shape[1:-1], table.n_items)).at[..., table.items].add(together)
 
 
-def _over_chunks(look: Callable[[Any, Array], tuple[Any, Any]], start: Any, table: Table) -> tuple[Any, Any]:
-    """Scan over chunks, adding up from zero: large tables in two loops, each of which takes a core."""
-    n_chunks = len(table.column)
-    if n_chunks < _MANY_CHUNKS:
-        return jax.lax.scan(look, start, jnp.arange(n_chunks))
-    parts = jnp.arange(n_chunks // 2), jnp.arange(n_chunks // 2, n_chunks)
-    totals, found = zip(*(jax.lax.scan(look, start, numbers) for numbers in parts), strict=True)
-    return jax.tree.map(jnp.add, *totals), jax.tree.map(lambda *both: jnp.concatenate(both), *found)
+class _Here(NamedTuple):
+    """A grid, as chunks want it: its nodes, and weights by row."""
+
+    nodes: Float[Array, "node one"]
+    mean: Float[Array, "column row node"]
 
 
-def _by_row(table: Table, basis: Basis) -> Float[Array, "column row node"]:
-    mean = basis.mean.astype(table.kind)
-    return mean if table.lm is None else mean[:, table.lm]
+def _over_chunks(
+    look: Callable[[_Here, Any, Array], tuple[Any, Any]],
+    start: Callable[[_Here], Any],
+    table: Table,
+    stops: Int[Array, " grid_and_one"],
+    grids: Sequence[Basis],
+) -> tuple[list[Any], Any]:
+    """Look at all chunks, each on its grid: what adds up, by grid, and what was found, by chunk."""
+    totals, found = [], None
+    for number, grid in enumerate(grids):
+        mean = grid.mean.astype(table.kind)
+        here = _Here(grid.nodes[:, None], mean if table.lm is None else mean[:, table.lm])
+        if found is None:
+            one = jax.eval_shape(look, here, start(here), table.column[0])[1]
+            found = jax.tree.map(lambda part: jnp.zeros((len(table.column), *part.shape), part.dtype), one)
 
+        def step(chunk: Array, state: tuple[Any, Any], here: _Here = here) -> tuple[Any, Any]:
+            total, part = look(here, state[0], chunk)
+            return total, jax.tree.map(lambda room, new: room.at[chunk].set(new), state[1], part)
 
-def _placed(table: Table, parts: Float[Array, "chunk *any item"]) -> Float[Array, "*any item"]:
-    """Put what was found chunk by chunk where its items are."""
-    real = table.real.reshape(len(table.real), *(1,) * (parts.ndim - 2), -1)
-    together = jnp.moveaxis(parts * real, 0, -2)
-    return jnp.zeros((*parts.shape[1:-1], table.n_items), parts.dtype).at[..., table.items].add(together)
+        total, found = jax.lax.fori_loop(stops[number], stops[number + 1], step, (start(here), found))
+        totals.append(total)
+    return totals, found
 
 
 def _by_lm(table: Table, parts: Float[Array, "column row node"]) -> Float[Array, "column lm node"]:
