@@ -11,11 +11,10 @@ beyond the bound, by which the error would be multiplied, is a term of its own.
 from __future__ import annotations
 
 import jax.numpy as jnp
-import numpy as np
 from jax.nn import softplus
 from jaxtyping import Array
 
-from irsl_models.distributions import shapes, sides
+from irsl_models.distributions import sides
 from irsl_models.law import Affine, Pairs
 from irsl_models.special import log_gamma, log_sigmoid, trigamma
 
@@ -37,16 +36,10 @@ def _bernoulli_information(logit: Array) -> Pairs:
     return {("logit", "logit"): up * down}
 
 
-def _shapes(logit: Array, precision: Array) -> tuple[Array, Array]:
-    """Shapes of a Beta, none so small that its gamma function or the derivatives of that are beyond all numbers."""
-    first, second = shapes(logit, precision)
-    least = float(np.finfo(first.dtype).tiny) ** 0.5
-    return jnp.maximum(first, least), jnp.maximum(second, least)
-
-
 def _beta_columns(log_score: Array, log_rest: Array) -> tuple[Array, ...]:
     logit = log_score - log_rest
-    return jnp.clip(logit, -_FAR, _FAR), log_rest + jnp.maximum(logit - _FAR, 0.0)
+    # log_rest + (logit - _FAR), where it is large, without its rounding.
+    return jnp.clip(logit, -_FAR, _FAR), jnp.where(logit > _FAR, log_score - _FAR, log_rest)
 
 
 def _beta_excess(log_score: Array, log_rest: Array) -> Array:
@@ -62,21 +55,20 @@ def _beta_beyond(logit: Array, excess: Array, precision: Array) -> Array:
 
 def _beta_weights(logit: Array, precision: Array) -> tuple[Array, ...]:
     # Gamma functions of shapes one larger: the shapes themselves may be beyond all numbers, but their logs are not.
-    sides_of, flat = sides(logit), jnp.broadcast_to(precision, logit.shape)
+    flat = jnp.broadcast_to(precision, logit.shape)
     logs = log_sigmoid(logit) + log_sigmoid(-logit) + 2.0 * jnp.log(flat)
-    first, second = (precision * side for side in sides_of)
+    first, second = (precision * side for side in sides(logit))
     return log_gamma(flat) - log_gamma(1.0 + first) - log_gamma(1.0 + second) + logs, first, flat
 
 
 def _beta_information(logit: Array, precision: Array) -> Pairs:
-    first, second = _shapes(logit, precision)
     up, down = sides(logit)
-    at_first, at_second, at_both = (trigamma(shape) for shape in (first, second, precision))
-    slope = first * down
+    # Squares of the shapes, times the variances of the logs of gamma variables that have them.
+    at_first, at_second = (1.0 + shape**2 * trigamma(1.0 + shape) for shape in (precision * up, precision * down))
     return {
-        ("logit", "logit"): slope**2 * (at_first + at_second),
-        ("logit", "precision"): slope * (up * at_first - down * at_second),
-        ("precision", "precision"): up**2 * at_first + down**2 * at_second - at_both,
+        ("logit", "logit"): down**2 * at_first + up**2 * at_second,
+        ("logit", "precision"): (down * at_first - up * at_second) / precision,
+        ("precision", "precision"): (at_first + at_second) / precision**2 - trigamma(precision),
     }
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int
 
 from bayes_irsl.engines.expansion.table import Table
 
-SIZES = (32, 64, 128, 256, 512)
+SIZES = (48, 128, 512)
 """Numbers of nodes that grids may have."""
 MANY_CHUNKS = 8
 """Fewer chunks than this share one grid, and not the smallest: every other number of grids is another program."""
@@ -16,7 +16,7 @@ MANY_CHUNKS = 8
 # Nodes for each logit that an item moves through over the grid.
 _NODES_PER_LOGIT = 2.5
 # The smallest grid that few chunks get.
-_FEW_CHUNKS = 1
+_FEW_CHUNKS = 0
 
 Sizes = Int[np.ndarray, " chunk"]
 """Number of the grid of each chunk among `SIZES`, in rising order."""
