@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from irsl_models.law import Affine
+
 # Room for far responses comes in powers of two of this, so that tables of one shape share programs.
 _ROOM = 64
 
@@ -35,9 +37,12 @@ class Far(NamedTuple):
     excess: Float[Array, " response"]
 
 
-def with_room(lm: np.ndarray, item: np.ndarray, column: np.ndarray, excess: np.ndarray) -> Far:
-    """Leave room behind some responses."""
+def far_of(affine: Affine, lm: np.ndarray, item: np.ndarray, column: np.ndarray, *data: np.ndarray) -> Far:
+    """Keep some responses, of which there are the data that a law is made of."""
+    assert affine.excess is not None
     room = _ROOM
     while room < len(lm):
         room *= 2
-    return Far(*(jnp.asarray(np.pad(part, (0, room - len(lm)))) for part in (lm, item, column, excess)))
+    padded = [jnp.asarray(np.pad(part, (0, room - len(lm)))) for part in (lm, item, column, *data)]
+    excess = affine.excess(**dict(zip(affine.data, padded[3:], strict=True))).astype(float)
+    return Far(*padded[:3], jnp.where(jnp.arange(room) < len(lm), excess, 0.0))

@@ -36,7 +36,7 @@ from bayes_irsl.engines.expansion.blocks import (
 from bayes_irsl.engines.expansion.grid import bases
 from bayes_irsl.engines.expansion.placing import place
 from bayes_irsl.engines.expansion.setting import Form, Setting, begin
-from bayes_irsl.engines.expansion.sizing import grids_of, needed
+from bayes_irsl.engines.expansion.sizing import common, grids_of, needed
 from bayes_irsl.engines.expansion.sweep import information, sweep
 from bayes_irsl.programs import SAFE, program
 from irsl_models import Design
@@ -170,11 +170,11 @@ def _look(form: Form, nodes: tuple[int, ...], knows_items: bool, setting: Settin
     of_levels, of_rest = directions(places, u.size)
     acts = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_levels))
     table, stops = setting.table, setting.stops
-    grids = bases(ability, spread, nodes)
-    known, between = information(form.response, table, stops, grids, quantities)
+    *grids, shared_grid = bases(ability, spread, (*nodes, common(nodes)))
+    known, between = information(form.response, table, stops, grids, shared_grid, quantities)
     bends = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u,), (direction,))[1], of_levels)
     own_item, own_lm = own_blocks(places, known, acts, bends)
-    met = met_of(table, known, between, (setting.lm_share, setting.item_share), grids[-1].mean)
+    met = met_of(table, known, between, (setting.lm_share, setting.item_share), shared_grid.mean)
     levels = Levels(own_item, own_lm, *forms_of(places, met, acts), setting.column)
     factors = arrow.factor_levels(levels, places)
     reach, steps = spread_of(places, factors, acts, u.size)

@@ -30,8 +30,8 @@ from irsl_models import Design
 _FEW_LMS, _FEW_ITEMS = 512, 2048
 # Whether rough steps are those of LMs: until they are placed, and once they are in their unit.
 _OF_LMS, _IN_UNIT = (False, False, False, False, True, False, False, True, False, True), (False, False)
-# ... and where the others are placed already.
-_ITEMS, _LMS = (False, False, False), (True, True)
+# ... and where the others are placed already: the items that moved most once more.
+_ITEMS, _SLOW_ITEMS, _LMS = (False,) * 3, (False,) * 6, (True,) * 2
 # Steps are cut to this many standard deviations of the prior, and those of LMs to this length.
 _LARGEST_ROUGH, _LARGEST_ROUGH_OF_LMS = 2.0, 3.0
 # Steps of what several share where levels are placed.
@@ -63,12 +63,14 @@ def place(form: Form, whole: Whole, u: Array, told: Callable[[], None]) -> tuple
     """
     rows, items = _few(len(whole.source.lm), _FEW_LMS), _few(len(whole.source.column), _FEW_ITEMS)
     setting = whole.laid_out(items, rows)
-    u, sizes = _steps(form, setting, u, _OF_LMS, told)
-    u, sizes = _steps(form, setting, _in_unit(form, setting, u), _IN_UNIT, told, sizes)
+    u, sizes, _ = _steps(form, setting, u, _OF_LMS, told)
+    u, sizes, _ = _steps(form, setting, _in_unit(form, setting, u), _IN_UNIT, told, sizes)
     if items is not None:
-        u, _ = _steps(form, whole.laid_out(rows=rows), u, _ITEMS, told)
+        u, _, moved = _steps(form, whole.laid_out(rows=rows), u, _ITEMS, told)
+        slow = np.sort(np.argsort(-np.asarray(moved))[: len(items)])
+        u, _, _ = _steps(form, whole.laid_out(slow, rows), u, _SLOW_ITEMS, told)
     if rows is not None:
-        u, _ = _steps(form, whole.laid_out(items), u, _LMS, told)
+        u, _, _ = _steps(form, whole.laid_out(items), u, _LMS, told)
     u = _fitting(form, setting.bare, setting.places, u)
     if rows is None and items is None and len(sizes) < MANY_CHUNKS:
         return u, setting, sizes
@@ -83,8 +85,8 @@ def _few(count: int, few: int) -> np.ndarray | None:
 
 def _steps(
     form: Form, setting: Setting, u: Array, of_lms: Sequence[bool], told: Callable[[], None], sizes: Sizes | None = None
-) -> tuple[Array, Sizes]:
-    """Take rough steps, of LMs or of items; and tell how many nodes they needed."""
+) -> tuple[Array, Sizes, Array]:
+    """Take rough steps, of LMs or of items; and tell how many nodes they needed, and how far items moved in the last."""
     sizes = least(setting.table) if sizes is None else sizes
     for number, is_of_lms in enumerate(of_lms):
         told()
@@ -99,15 +101,16 @@ def _steps(
         if not np.array_equal(enough := needed(setting.table, ahead.span, sizes), sizes):
             sizes = enough
             ahead = step(sizes, *which)
-        u = ahead.u
-    return u, sizes
+        u, moved = ahead.u, ahead.moved
+    return u, sizes, moved
 
 
 class Rough(NamedTuple):
-    """Where a rough step led, and the logits that items move through over the grid."""
+    """Where a rough step led, the logits that items move through over the grid, and how far items were moved."""
 
     u: Array
     span: Array
+    moved: Array
 
 
 @program(static=2, options=SAFE)
@@ -118,7 +121,7 @@ def _roughly(form: Form, nodes: tuple[int, ...], setting: Setting, u: Array, is_
     ability, quantities = parts(u)
     grids = bases(ability, jnp.zeros_like(ability), nodes)
     sums = sweep(form.response, setting.table, setting.stops, grids, quantities[None])
-    known, _ = information(form.response, setting.table, setting.stops, grids, quantities)
+    known, _ = information(form.response, setting.table, setting.stops, grids, grids[0], quantities)
 
     def level(u: Array) -> Array:
         placed = parts(u)
@@ -146,7 +149,13 @@ def _roughly(form: Form, nodes: tuple[int, ...], setting: Setting, u: Array, is_
     largest = _LARGEST_ROUGH / jnp.sqrt(jnp.maximum(bends_of_items, _LARGEST_ROUGH**2 / 4.0))
     of_items = jnp.clip(of_items, -largest, largest)
     of_lms = jnp.clip(of_lms, -_LARGEST_ROUGH_OF_LMS, _LARGEST_ROUGH_OF_LMS)
-    return Rough(u + jnp.where(is_of_lms, of_lms, of_items), form.response.span(grids[0].reach, quantities))
+    has_item, has_lm = setting.table.totals.item > 0.0, asked.any(1)
+    of_items, of_lms = (
+        jnp.zeros(u.size).at[at].set(jnp.where(has[:, None], step[at], 0.0), mode="drop")
+        for step, at, has in ((of_items, places.item, has_item), (of_lms, places.lm, has_lm))
+    )
+    span = form.response.span(grids[0].reach, quantities)
+    return Rough(u + jnp.where(is_of_lms, of_lms, of_items), span, jnp.abs(of_items[places.item]).max(1))
 
 
 @program(static=1, options=SAFE)

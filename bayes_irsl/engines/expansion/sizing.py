@@ -10,6 +10,10 @@ from bayes_irsl.engines.expansion.table import Table
 
 SIZES = (48, 128, 512)
 """Numbers of nodes that grids may have."""
+# What a response has of its item and its LM at once is known at no more nodes: those few items that would want more of
+# them are a little less well known by it.
+_MOST_COMMON = 128
+
 MANY_CHUNKS = 8
 """Fewer chunks than this share one grid, and not the smallest: every other number of grids is another program."""
 
@@ -49,6 +53,14 @@ def needed(table: Table, span: Float[Array, " item"], before: Sizes | None = Non
 
 
 def grids_of(sizes: Sizes) -> tuple[tuple[int, ...], Int[Array, " grid_and_one"]]:
-    """Numbers of nodes of the grids; and the first chunk of each, and the number of chunks."""
-    used = np.unique(sizes)
+    """Numbers of nodes of the grids; and the first chunk of each, and the number of chunks.
+
+    Many chunks have grids of all sizes, some of which no chunk may need, so that one program will do for them.
+    """
+    used = np.arange(len(SIZES)) if len(sizes) >= MANY_CHUNKS else sizes[:1]
     return tuple(SIZES[number] for number in used), jnp.asarray([*np.searchsorted(sizes, used), len(sizes)])
+
+
+def common(nodes: tuple[int, ...]) -> int:
+    """Nodes of a grid for all chunks."""
+    return min(max(nodes), _MOST_COMMON)

@@ -217,6 +217,7 @@ def information(
     table: Table,
     stops: Int[Array, " grid_and_one"],
     grids: Sequence[Basis],
+    common: Basis,
     quantities: Float[Array, "quantity item"],
 ) -> tuple[Information, Float[Array, "chunk quantity node item"]]:
     """Fisher information of all responses: what they are does not matter, only which there are.
@@ -224,7 +225,9 @@ def information(
     Parameters
     ----------
     response, table, stops, grids : Response, Table, Array, sequence of Basis
-        As in `sweep`; the last grid is the finest.
+        As in `sweep`.
+    common : Basis
+        A grid for all chunks.
     quantities : Float[Array, "quantity item"]
         What items have.
 
@@ -233,22 +236,24 @@ def information(
     Information
         About LMs and items, each on their own.
     Float[Array, "chunk quantity node item"]
-        What one response has about both, at the nodes of the last grid.
+        What one response has about both, at the nodes of the common grid.
     """
     kind, wide = table.kind, quantities.dtype
-    finest = len(grids[-1].nodes)
 
     def look(here: _Here, carry: Array, number: Array) -> tuple[Array, tuple[Array, Array]]:
         column, real = table.column[number], table.real[number].astype(kind)
-        known = response.information(here.nodes.astype(kind), quantities[:, table.items[number]].astype(kind)) * real
-        abilities, between = here.mean[column], known[0, 1:]
+        given = quantities[:, table.items[number]].astype(kind)
+        known = response.information(here.nodes.astype(kind), given) * real
+        abilities = here.mean[column]
         if table.exposure is None:
             count, own = abilities.sum(0)[:, None], known[0, 0].sum(1)
         else:
             exposure = table.exposure[number].astype(kind)
             count, own = _product(abilities.T, exposure), _product(exposure, known[0, 0].T)
-        if len(here.nodes) < finest:
-            between = _product(refined(len(here.nodes), finest).astype(kind), between)
+        if len(here.nodes) > len(common.nodes):
+            between = response.information(common.nodes[:, None].astype(kind), given)[0, 1:] * real
+        else:
+            between = _product(refined(len(here.nodes), len(common.nodes)).astype(kind), known[0, 1:])
         return carry.at[column].add(own.astype(wide)), ((known[1:, 1:] * count).sum(2), between)
 
     def start(here: _Here) -> Array:

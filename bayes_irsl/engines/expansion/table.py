@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from bayes_irsl.aligned import room, taken
-from bayes_irsl.engines.expansion.far import Far, with_room
+from bayes_irsl.engines.expansion.far import Far, far_of
 from bayes_irsl.programs import program
 from irsl_models import Design
 from irsl_models.law import Affine
@@ -169,15 +169,12 @@ def lay_out(source: Source, items: np.ndarray, rows: np.ndarray | None = None) -
     numbers: list[np.ndarray] = []
     exposure: np.ndarray | None = None
     of_item: Any = 0.0
-    of_row, far = [], []
-    height = max(1, _AT_ONCE // max(1, order.size))
-    for first in range(0, len(lm), height):
-        here = slice(first, min(first + height, len(lm)))
-        chosen = here if rows is None else rows[here]
-        data = {name: np.take(values[chosen], order, axis=1) for name, values in source.data.items()}
-        present = None if source.present is None else np.take(source.present[chosen], order, axis=1)
-        part = _cut(affine, shape[::2], data, present, real_cells)
-        if not first:
+    of_row: list[np.ndarray] = []
+    far: list[tuple[np.ndarray, ...]] = []
+
+    def add(here: slice, data: Mapping[str, np.ndarray], part: _Part) -> None:
+        nonlocal numbers, exposure, of_item
+        if not here.start:
             numbers = [room(shape, one.dtype) for one in part.numbers]
             exposure = room(shape, part.exposure.dtype) if has_exposure else None
         for filled, one in zip(numbers, part.numbers, strict=True):
@@ -185,11 +182,27 @@ def lay_out(source: Source, items: np.ndarray, rows: np.ndarray | None = None) -
         if exposure is not None:
             exposure[:, here] = part.exposure
         of_row.append(np.asarray(part.of_row))
-        of_item = jax.tree.map(np.add, of_item, part.of_item) if first else part.of_item
-        if part.excess is not None:
-            excess = np.asarray(part.excess)
-            row, at = np.nonzero(excess)
-            far.append((lm[first + row], order[at], source.column[order[at]], excess[row, at].astype(float)))
+        of_item = jax.tree.map(np.add, of_item, part.of_item) if here.start else part.of_item
+        if affine.excess is not None:
+            row, at = np.divmod(np.flatnonzero(part.is_far), order.size)
+            cells = lm[here.start + row], order[at], source.column[order[at]]
+            far.append((*cells, *(data[name][row, at] for name in affine.data)))
+
+    before: tuple[slice, Mapping[str, np.ndarray], _Part] | None = None
+    height = max(1, _AT_ONCE // order.size)
+    for first in range(0, len(lm), height):
+        here = slice(first, min(first + height, len(lm)))
+        cells = np.ix_(np.arange(len(source.lm))[here] if rows is None else rows[here], order)
+        cut = (lambda values: values[cells]) if rows is not None else (lambda values: values[here].take(order, axis=1))
+        data = {name: cut(values) for name, values in source.data.items()}
+        present = None if source.present is None else cut(source.present)
+        # While one part is computed, that before it is put away.
+        part = _cut(affine, shape[::2], data, present, real_cells)
+        if before is not None:
+            add(*before)
+        before = here, data, part
+    assert before is not None
+    add(*before)
     by_item, flat = (_placed(n_items, order, np.asarray(one)) for one in of_item)
     return Table(
         numbers=tuple(map(taken, numbers)),
@@ -199,7 +212,7 @@ def lay_out(source: Source, items: np.ndarray, rows: np.ndarray | None = None) -
         real=jnp.asarray(real),
         column=jnp.asarray(column),
         totals=Totals(_by_lm(source, lm, column, np.concatenate(of_row)), by_item, flat),
-        far=with_room(*map(np.concatenate, zip(*far, strict=True))) if far else None,
+        far=far_of(affine, *map(np.concatenate, zip(*far, strict=True))) if far else None,
         n_lms=source.n_lms,
         n_items=n_items,
     )
@@ -212,7 +225,7 @@ class _Part(NamedTuple):
     exposure: Array
     of_item: tuple[Array, Array]
     of_row: Array
-    excess: Array | None
+    is_far: Array | None
 
 
 @program(static=2)
@@ -220,7 +233,8 @@ def _cut(
     affine: Affine, shape: tuple[int, int], data: Mapping[str, Array], present: Array | None, real: Array
 ) -> _Part:
     wide = jnp.result_type(float)
-    columns = affine.columns(**{name: data[name] for name in affine.data})
+    given = {name: data[name] for name in affine.data}
+    columns = affine.columns(**given)
     kinds = [column.dtype for column in columns if jnp.issubdtype(column.dtype, jnp.floating)]
     kind = jnp.result_type(*kinds) if kinds else wide
     counted = jnp.broadcast_to(real > 0.0, columns[0].shape)
@@ -238,9 +252,7 @@ def _cut(
         exposure=in_chunks(exposure),
         of_item=(exposure.sum(0, dtype=wide), flat),
         of_row=in_chunks(exposure).sum(2, dtype=wide).T,
-        excess=None
-        if affine.excess is None
-        else jnp.where(counted, affine.excess(**{name: data[name] for name in affine.data}), 0.0),
+        is_far=None if affine.excess is None else (affine.excess(**given) != 0.0) & counted,
     )
 
 
