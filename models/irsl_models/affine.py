@@ -18,7 +18,6 @@ from irsl_models.distributions import sides
 from irsl_models.law import Affine, Pairs
 from irsl_models.special import log_gamma, log_sigmoid, trigamma
 
-
 # Logits of responses beyond this, either way, are few.
 _FAR = 64.0
 

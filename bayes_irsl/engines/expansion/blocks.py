@@ -11,13 +11,10 @@ from jaxtyping import Array, Float
 
 from bayes_irsl.engines.expansion.arrow import Arrow, Shared
 from bayes_irsl.engines.expansion.posterior import Places
-from bayes_irsl.engines.expansion.sweep import Information, placed
-from bayes_irsl.engines.expansion.table import Table
+from bayes_irsl.engines.expansion.sweep import Information
 
 # Pairs of draws over which the curvature of the prior is averaged.
 _FEW = 4
-# Functions that are known at more nodes than this are sums of so many, but for what is beyond all precision.
-_MOST_FORMS = 64
 
 
 class Acts(NamedTuple):
@@ -97,42 +94,19 @@ class Met(NamedTuple):
 
     Parameters
     ----------
-    between : Float[Array, "quantity form item"]
-        Information about an item, and the ability at a node or in a sum of nodes.
-    shares : Float[Array, "column lm form"]
-        What an LM puts there.
+    between : Float[Array, "quantity node item"]
+        Information about an item, and the ability at a node.
+    shares : Float[Array, "column lm node"]
+        What an LM puts on the nodes.
     """
 
     between: Array
     shares: Array
 
 
-def met_of(
-    table: Table,
-    known: Information,
-    between: Float[Array, "chunk quantity node item"],
-    shares: tuple[Float[Array, "column lm"], Float[Array, " item"]],
-    mean: Float[Array, "column lm node"],
-) -> Met:
+def met_of(known: Information, lm_share: Array, item_share: Array, mean: Array) -> Met:
     """Share what a response has of a pair over the pairs that may have one."""
-    lm_share, item_share = shares
-    on_nodes = lm_share[..., None] * mean
-    if between.shape[2] > _MOST_FORMS:
-        own = jnp.diagonal(known.item).T
-        scale = jnp.where(own > 0.0, item_share / jnp.sqrt(jnp.where(own > 0.0, own, 1.0)), 0.0)
-
-        def squared(number: Array, total: Array) -> Array:
-            scaled = between[number] * scale[:, None, table.items[number]]
-            return total.at[table.column[number]].add(jnp.einsum("qtj,qsj->ts", scaled, scaled))
-
-        chunks = len(table.column)
-        squares = jax.lax.fori_loop(0, chunks, squared, jnp.zeros((len(mean), *2 * mean.shape[2:])))
-        axes = jnp.linalg.eigh(squares)[1][..., -_MOST_FORMS:]
-        on_nodes = jnp.einsum("cit,ctf->cif", on_nodes, axes)
-        between = jax.lax.map(
-            lambda number: jnp.einsum("qtj,tf->qfj", between[number], axes[table.column[number]]), jnp.arange(chunks)
-        )
-    return Met(placed(table, between) * item_share, on_nodes)
+    return Met(known.between * item_share, lm_share[..., None] * mean)
 
 
 def forms_of(places: Places, met: Met, acts: Acts) -> tuple[Array, Array]:

@@ -56,23 +56,29 @@ def bases(ability: Float[Array, "lm column"], spread: Float[Array, "lm column"],
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     ends = jnp.stack([low, high])[:, None]
     points = ability + jnp.multiply.outer(jnp.asarray(_POINTS), spread)
-    angle = jnp.arccos((jnp.moveaxis(points, -1, 1) - middle) / half)[..., None]
-    level = jnp.tensordot(POINT_WEIGHTS, jnp.cos(jnp.arange(max(sizes)) * angle), 1)
+    at = jnp.moveaxis((points - middle) / half, -1, 1)
     return [
-        Basis(middle + half * jnp.cos(_angles(size)), level[..., :size] @ _coefficients(size), points, ends)
+        Basis(middle + half * _nodes(size), jnp.tensordot(POINT_WEIGHTS, _weights(at, size), 1), points, ends)
         for size in sizes
     ]
 
 
 def refined(size: int, finer: int) -> Float[Array, "finer node"]:
     """Weights that give the values of a function at the nodes of a finer grid."""
-    return jnp.cos(_angles(finer)[:, None] * jnp.arange(size)) @ _coefficients(size)
+    return _weights(jnp.asarray(_nodes(finer)), size)
+
+
+def _nodes(size: int) -> np.ndarray:
+    return np.cos(_angles(size))
 
 
 def _angles(size: int) -> np.ndarray:
     return np.pi * (np.arange(size) + 0.5) / size
 
 
-def _coefficients(size: int) -> Float[Array, "order node"]:
-    """Weights that make coefficients of Chebyshev polynomials of values at the nodes."""
-    return (2.0 / size) * jnp.cos(jnp.arange(size)[:, None] * _angles(size)).at[0].multiply(0.5)
+def _weights(at: Float[Array, "*point"], size: int) -> Float[Array, "*point node"]:
+    """Weights that give the values of a function from those at the nodes, by the barycentric formula."""
+    gap = at[..., None] - _nodes(size)
+    # At a node itself, its weight is beyond all others.
+    share = (-1.0) ** np.arange(size) * np.sin(_angles(size)) / jnp.where(gap == 0.0, np.finfo(float).tiny, gap)
+    return share / share.sum(-1, keepdims=True)

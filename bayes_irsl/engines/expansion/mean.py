@@ -36,7 +36,7 @@ from bayes_irsl.engines.expansion.blocks import (
 from bayes_irsl.engines.expansion.grid import bases
 from bayes_irsl.engines.expansion.placing import place
 from bayes_irsl.engines.expansion.setting import Form, Setting, begin
-from bayes_irsl.engines.expansion.sizing import common, grids_of, needed
+from bayes_irsl.engines.expansion.sizing import common, enough, grids_of
 from bayes_irsl.engines.expansion.sweep import information, sweep
 from bayes_irsl.programs import SAFE, program
 from irsl_models import Design
@@ -130,10 +130,10 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
         while True:
             nodes, stops = grids_of(sizes)
             found = _look(form, nodes, knows_items, setting._replace(stops=stops), u, near)
-            enough = needed(setting.table, found.span, sizes)
-            if np.array_equal(enough, sizes):
+            larger = enough(setting.table, found.span, sizes)
+            if larger is sizes:
                 return found
-            sizes = enough
+            sizes = larger
 
     now, share = look(u, jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])), 1.0
     for _ in range(_MOST_STEPS):
@@ -171,10 +171,10 @@ def _look(form: Form, nodes: tuple[int, ...], knows_items: bool, setting: Settin
     acts = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_levels))
     table, stops = setting.table, setting.stops
     *grids, shared_grid = bases(ability, spread, (*nodes, common(nodes)))
-    known, between = information(form.response, table, stops, grids, shared_grid, quantities)
+    known = information(form.response, table, stops, grids, shared_grid, quantities)
     bends = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u,), (direction,))[1], of_levels)
     own_item, own_lm = own_blocks(places, known, acts, bends)
-    met = met_of(table, known, between, (setting.lm_share, setting.item_share), shared_grid.mean)
+    met = met_of(known, setting.lm_share, setting.item_share, shared_grid.mean)
     levels = Levels(own_item, own_lm, *forms_of(places, met, acts), setting.column)
     factors = arrow.factor_levels(levels, places)
     reach, steps = spread_of(places, factors, acts, u.size)

@@ -21,7 +21,7 @@ from bayes_irsl.engines.expansion.blocks import Acts, directions, own_blocks
 from bayes_irsl.engines.expansion.grid import bases
 from bayes_irsl.engines.expansion.posterior import Places
 from bayes_irsl.engines.expansion.setting import Form, Setting, Whole
-from bayes_irsl.engines.expansion.sizing import MANY_CHUNKS, Sizes, grids_of, least, needed
+from bayes_irsl.engines.expansion.sizing import MANY_CHUNKS, Sizes, enough, grids_of, least
 from bayes_irsl.engines.expansion.sweep import information, sweep
 from bayes_irsl.programs import SAFE, program
 from irsl_models import Design
@@ -31,7 +31,7 @@ _FEW_LMS, _FEW_ITEMS = 512, 2048
 # Whether rough steps are those of LMs: until they are placed, and once they are in their unit.
 _OF_LMS, _IN_UNIT = (False, False, False, False, True, False, False, True, False, True), (False, False)
 # ... and where the others are placed already: the items that moved most once more.
-_ITEMS, _SLOW_ITEMS, _LMS = (False,) * 3, (False,) * 6, (True,) * 2
+_ITEMS, _SLOW_ITEMS, _LMS = (False,) * 3, (False,) * 6, (True,) * 4
 # Steps are cut to this many standard deviations of the prior, and those of LMs to this length.
 _LARGEST_ROUGH, _LARGEST_ROUGH_OF_LMS = 2.0, 3.0
 # Steps of what several share where levels are placed.
@@ -66,7 +66,9 @@ def place(form: Form, whole: Whole, u: Array, told: Callable[[], None]) -> tuple
     u, sizes, _ = _steps(form, setting, u, _OF_LMS, told)
     u, sizes, _ = _steps(form, setting, _in_unit(form, setting, u), _IN_UNIT, told, sizes)
     if items is not None:
-        u, _, moved = _steps(form, whole.laid_out(rows=rows), u, _ITEMS, told)
+        u, _, _ = _steps(form, whole.laid_out(rows=rows), u, _ITEMS[:1], told)
+        some = whole.laid_out(np.argsort(_span(form, setting, u), kind="stable"), rows)
+        u, _, moved = _steps(form, some, u, _ITEMS[1:], told)
         slow = np.sort(np.argsort(-np.asarray(moved))[: len(items)])
         u, _, _ = _steps(form, whole.laid_out(slow, rows), u, _SLOW_ITEMS, told)
     if rows is not None:
@@ -75,8 +77,8 @@ def place(form: Form, whole: Whole, u: Array, told: Callable[[], None]) -> tuple
     if rows is None and items is None and len(sizes) < MANY_CHUNKS:
         return u, setting, sizes
     span = _span(form, setting, u)
-    setting = whole.laid_out(np.argsort(np.asarray(span), kind="stable"))
-    return u, setting, needed(setting.table, span)
+    setting = whole.laid_out(np.argsort(span, kind="stable"))
+    return u, setting, enough(setting.table, span)
 
 
 def _few(count: int, few: int) -> np.ndarray | None:
@@ -98,8 +100,8 @@ def _steps(
 
         which = jnp.asarray(is_of_lms), jnp.asarray(is_first)
         ahead = step(sizes, *which)
-        if not np.array_equal(enough := needed(setting.table, ahead.span, sizes), sizes):
-            sizes = enough
+        if (larger := enough(setting.table, ahead.span, sizes)) is not sizes:
+            sizes = larger
             ahead = step(sizes, *which)
         u, moved = ahead.u, ahead.moved
     return u, sizes, moved
@@ -114,14 +116,16 @@ class Rough(NamedTuple):
 
 
 @program(static=2, options=SAFE)
-def _roughly(form: Form, nodes: tuple[int, ...], setting: Setting, u: Array, is_of_lms: Array, is_first: Array) -> Rough:
+def _roughly(
+    form: Form, nodes: tuple[int, ...], setting: Setting, u: Array, is_of_lms: Array, is_first: Array
+) -> Rough:
     """Take a step of all items, every LM being where it is, or the other way round; what several share stays."""
     posterior, places = form.posterior, setting.places
     parts = partial(posterior.parts, setting.bare)
     ability, quantities = parts(u)
     grids = bases(ability, jnp.zeros_like(ability), nodes)
     sums = sweep(form.response, setting.table, setting.stops, grids, quantities[None])
-    known, _ = information(form.response, setting.table, setting.stops, grids, grids[0], quantities)
+    known = information(form.response, setting.table, setting.stops, grids, grids[0], quantities)
 
     def level(u: Array) -> Array:
         placed = parts(u)

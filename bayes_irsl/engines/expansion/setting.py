@@ -11,8 +11,9 @@ import numpy as np
 from jaxtyping import Array
 
 from bayes_irsl.engines.expansion.posterior import Places, Posterior, without_cells
+from bayes_irsl.engines.expansion.source import Source, source_of
 from bayes_irsl.engines.expansion.sweep import Response
-from bayes_irsl.engines.expansion.table import Source, Table, lay_out, source_of
+from bayes_irsl.engines.expansion.table import Table, lay_out
 from irsl_models import Design, Model
 from irsl_models.law import Affine
 

@@ -10,15 +10,17 @@ from bayes_irsl.engines.expansion.table import Table
 
 SIZES = (48, 128, 512)
 """Numbers of nodes that grids may have."""
-# What a response has of its item and its LM at once is known at no more nodes: those few items that would want more of
-# them are a little less well known by it.
-_MOST_COMMON = 128
+# What a response has of its item and its LM at once is known at no more nodes: it decides about the direction of steps,
+# and the few items that would want more of them have little of it.
+_MOST_COMMON = 64
 
 MANY_CHUNKS = 8
 """Fewer chunks than this share one grid, and not the smallest: every other number of grids is another program."""
 
 # Nodes for each logit that an item moves through over the grid.
 _NODES_PER_LOGIT = 2.5
+# Spans change while a search goes on.
+_HEADROOM = 1.2
 # The smallest grid that few chunks get.
 _FEW_CHUNKS = 0
 
@@ -31,8 +33,8 @@ def least(table: Table) -> Sizes:
     return np.full(len(table.column), _FEW_CHUNKS)
 
 
-def needed(table: Table, span: Float[Array, " item"], before: Sizes | None = None) -> Sizes:
-    """Sizes that are enough for some spans, and no smaller than those before.
+def enough(table: Table, span: Float[Array, " item"], before: Sizes | None = None) -> Sizes:
+    """Sizes for some spans: those before, if they will do, and otherwise larger ones, with some headroom.
 
     Parameters
     ----------
@@ -43,13 +45,19 @@ def needed(table: Table, span: Float[Array, " item"], before: Sizes | None = Non
     before : Sizes, optional
         Sizes that were used.
     """
-    spans = np.asarray(span)[np.asarray(table.items)].max(1)
+    if before is None:
+        return _needed(table, _HEADROOM * np.asarray(span))
+    if (_needed(table, np.asarray(span)) <= before).all():
+        return before
+    return np.maximum.accumulate(np.maximum(_needed(table, _HEADROOM * np.asarray(span)), before))
+
+
+def _needed(table: Table, span: np.ndarray) -> Sizes:
+    spans = span[np.asarray(table.items)].max(1)
     found = np.searchsorted(SIZES, _NODES_PER_LOGIT * spans)
     # One that is not finite, or too large for all, gets as many as there may be.
     found = np.maximum.accumulate(np.minimum(found, len(SIZES) - 1))
-    if len(found) < MANY_CHUNKS:
-        found = np.full_like(found, max(found.max(), _FEW_CHUNKS))
-    return found if before is None else np.maximum.accumulate(np.maximum(found, before))
+    return found if len(found) >= MANY_CHUNKS else np.full_like(found, max(found.max(), _FEW_CHUNKS))
 
 
 def grids_of(sizes: Sizes) -> tuple[tuple[int, ...], Int[Array, " grid_and_one"]]:

@@ -123,10 +123,13 @@ class Information(NamedTuple):
         About abilities.
     item : Float[Array, "quantity quantity item"]
         About what items have.
+    between : Float[Array, "quantity node item"]
+        What one response has about both, at the nodes of the common grid.
     """
 
     lm: Array
     item: Array
+    between: Array
 
 
 def sweep(
@@ -195,7 +198,7 @@ def sweep(
         jnp.einsum("cit,cit->ic", grid.mean, _by_lm(table, of_rows) + own[:, None])
         for grid, (of_rows, own) in zip(grids, totals, strict=True)
     )
-    sums = Sums(jnp.asarray(by_lm), placed(table, by_item))
+    sums = Sums(jnp.asarray(by_lm), _placed(table, by_item))
     return sums if table.far is None else jax.tree.map(jnp.add, sums, _far(response, table.far, grids[0], steps))
 
 
@@ -219,7 +222,7 @@ def information(
     grids: Sequence[Basis],
     common: Basis,
     quantities: Float[Array, "quantity item"],
-) -> tuple[Information, Float[Array, "chunk quantity node item"]]:
+) -> Information:
     """Fisher information of all responses: what they are does not matter, only which there are.
 
     Parameters
@@ -230,13 +233,6 @@ def information(
         A grid for all chunks.
     quantities : Float[Array, "quantity item"]
         What items have.
-
-    Returns
-    -------
-    Information
-        About LMs and items, each on their own.
-    Float[Array, "chunk quantity node item"]
-        What one response has about both, at the nodes of the common grid.
     """
     kind, wide = table.kind, quantities.dtype
 
@@ -266,13 +262,7 @@ def information(
         else jnp.einsum("cit,cit->ic", grid.mean, _by_lm(table, of_rows))
         for grid, of_rows in zip(grids, totals, strict=True)
     )
-    return Information(jnp.asarray(sum(by_lm)), placed(table, of_item)), between
-
-
-def placed(table: Table, parts: Float[Array, "chunk *any item"]) -> Float[Array, "*any item"]:
-    """Put what was found chunk by chunk where its items are; what only fills up has to be zero."""
-    together = jnp.moveaxis(parts, 0, -2).astype(float)
-    return jnp.zeros((*parts.shape[1:-1], table.n_items)).at[..., table.items].add(together)
+    return Information(jnp.asarray(sum(by_lm)), _placed(table, of_item), _placed(table, between))
 
 
 class _Here(NamedTuple):
@@ -305,6 +295,12 @@ def _over_chunks(
         total, found = jax.lax.fori_loop(stops[number], stops[number + 1], step, (start(here), found))
         totals.append(total)
     return totals, found
+
+
+def _placed(table: Table, parts: Float[Array, "chunk *any item"]) -> Float[Array, "*any item"]:
+    """Put what was found chunk by chunk where its items are; what only fills up has to be zero."""
+    together = jnp.moveaxis(parts, 0, -2).astype(float)
+    return jnp.zeros((*parts.shape[1:-1], table.n_items)).at[..., table.items].add(together)
 
 
 def _by_lm(table: Table, parts: Float[Array, "column row node"]) -> Float[Array, "column lm node"]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -13,43 +15,14 @@ from jaxtyping import Array, Float, Int
 
 from bayes_irsl.aligned import room, taken
 from bayes_irsl.engines.expansion.far import Far, far_of
+from bayes_irsl.engines.expansion.source import Source
 from bayes_irsl.programs import program
-from irsl_models import Design
 from irsl_models.law import Affine
 
 # Items of a chunk, at most.
 _WIDTH = 256
 # Cells that are laid out at a time.
 _AT_ONCE = 1 << 22
-
-
-@dataclass(frozen=True)
-class Source:
-    """A table as a design has it; an LM that answered an item twice has two rows.
-
-    Parameters
-    ----------
-    affine : Affine
-        What is wanted of its responses.
-    data : mapping of str to Shaped[np.ndarray, "row item"]
-        What the numbers that responses give are made of.
-    present : Bool[np.ndarray, "row item"] or None
-        Cells that there are; None if all.
-    lm : Int[np.ndarray, " row"]
-        LM of each row.
-    column : Int[np.ndarray, " item"]
-        Column of abilities that each item asks for.
-    n_lms, n_columns : int
-        Numbers of LMs and of columns.
-    """
-
-    affine: Affine
-    data: Mapping[str, np.ndarray]
-    present: np.ndarray | None
-    lm: np.ndarray
-    column: np.ndarray
-    n_lms: int
-    n_columns: int
 
 
 class Totals(NamedTuple):
@@ -114,40 +87,6 @@ class Table:
         return self.numbers[0].dtype
 
 
-def source_of(design: Design, affine: Affine, n_columns: int) -> Source:
-    """Read the responses of a design.
-
-    Parameters
-    ----------
-    design : Design
-        The responses.
-    affine : Affine
-        What is wanted of them.
-    n_columns : int
-        Number of columns of abilities.
-    """
-    n_lms, n_items = design.lms.known, design.n_items
-    value = design.score if design.successes is None else design.successes
-    wanted = dict.fromkeys((*affine.data, *((affine.exposure,) if affine.exposure else ())))
-    columns = {name: np.asarray(value if name == "value" else getattr(design, name)) for name in wanted}
-    if design.rows:
-        lm = np.arange(n_lms)
-        data = {name: column.reshape(n_lms, n_items) for name, column in columns.items()}
-        present = None if design.present is None else np.asarray(design.present).reshape(n_lms, n_items)
-    else:
-        of_cell, item = map(np.asarray, design.codes)
-        row, lm = _rows(of_cell, item, n_items)
-        present = np.zeros((len(lm), n_items), dtype=bool)
-        present[row, item] = True
-        data = {}
-        for name, column in columns.items():
-            # Where there is no response stands that of another cell, which is a number and counts nothing.
-            data[name] = np.full(present.shape, column[0])
-            data[name][row, item] = column
-    of_item = np.asarray(design.benchmark) if n_columns > 1 else np.zeros(n_items, dtype=int)
-    return Source(affine, data, present, lm, of_item, n_lms, n_columns)
-
-
 def lay_out(source: Source, items: np.ndarray, rows: np.ndarray | None = None) -> Table:
     """Lay some items of a table out in chunks of neighbours in a given order.
 
@@ -160,84 +99,120 @@ def lay_out(source: Source, items: np.ndarray, rows: np.ndarray | None = None) -
     rows : Int[np.ndarray, " row"], optional
         The rows; all of them if not given.
     """
-    affine, n_items = source.affine, len(source.column)
     members, real, column = chunks(source.column[items])
     members, lm = items[members], source.lm if rows is None else source.lm[rows]
-    shape = (len(members), len(lm), members.shape[1])
-    order, real_cells = members.ravel(), jnp.asarray(real.ravel())
-    has_exposure = source.present is not None or affine.exposure is not None
-    numbers: list[np.ndarray] = []
-    exposure: np.ndarray | None = None
-    of_item: Any = 0.0
-    of_row: list[np.ndarray] = []
-    far: list[tuple[np.ndarray, ...]] = []
-
-    def add(here: slice, data: Mapping[str, np.ndarray], part: _Part) -> None:
-        nonlocal numbers, exposure, of_item
-        if not here.start:
-            numbers = [room(shape, one.dtype) for one in part.numbers]
-            exposure = room(shape, part.exposure.dtype) if has_exposure else None
-        for filled, one in zip(numbers, part.numbers, strict=True):
-            filled[:, here] = one
-        if exposure is not None:
-            exposure[:, here] = part.exposure
-        of_row.append(np.asarray(part.of_row))
-        of_item = jax.tree.map(np.add, of_item, part.of_item) if here.start else part.of_item
-        if affine.excess is not None:
-            row, at = np.divmod(np.flatnonzero(part.is_far), order.size)
-            cells = lm[here.start + row], order[at], source.column[order[at]]
-            far.append((*cells, *(data[name][row, at] for name in affine.data)))
-
-    before: tuple[slice, Mapping[str, np.ndarray], _Part] | None = None
-    height = max(1, _AT_ONCE // order.size)
-    for first in range(0, len(lm), height):
-        here = slice(first, min(first + height, len(lm)))
-        cells = np.ix_(np.arange(len(source.lm))[here] if rows is None else rows[here], order)
-        cut = (lambda values: values[cells]) if rows is not None else (lambda values: values[here].take(order, axis=1))
-        data = {name: cut(values) for name, values in source.data.items()}
-        present = None if source.present is None else cut(source.present)
+    laid = _Laid(source, members, lm)
+    shape, is_real = members.shape, jnp.asarray(real.ravel() > 0.0)
+    before: Callable[[], None] = lambda: None
+    for here, data, present in _parts(source, members.ravel(), rows):
+        part = _cut(source.affine, shape, data, present, is_real)
         # While one part is computed, that before it is put away.
-        part = _cut(affine, shape[::2], data, present, real_cells)
-        if before is not None:
-            add(*before)
-        before = here, data, part
-    assert before is not None
-    add(*before)
-    by_item, flat = (_placed(n_items, order, np.asarray(one)) for one in of_item)
+        before()
+        before = partial(laid.add, here, data, part)
+    before()
     return Table(
-        numbers=tuple(map(taken, numbers)),
-        exposure=None if exposure is None else taken(exposure),
+        numbers=tuple(map(taken, laid.numbers)),
+        exposure=None if laid.exposure is None else taken(laid.exposure),
         lm=None if np.array_equal(lm, np.arange(source.n_lms)) else jnp.asarray(lm),
         items=jnp.asarray(members),
         real=jnp.asarray(real),
         column=jnp.asarray(column),
-        totals=Totals(_by_lm(source, lm, column, np.concatenate(of_row)), by_item, flat),
-        far=far_of(affine, *map(np.concatenate, zip(*far, strict=True))) if far else None,
+        totals=laid.totals(column),
+        far=laid.far(),
         n_lms=source.n_lms,
-        n_items=n_items,
+        n_items=len(source.column),
     )
 
 
 class _Part(NamedTuple):
-    """Some rows of a table: as in `Table`, with sums over rows by item and over items by row and chunk."""
+    """Some rows of a table: as in `Table`, with sums over rows by item, and over items by row and chunk."""
 
     numbers: tuple[Array, ...]
     exposure: Array
-    of_item: tuple[Array, Array]
+    of_item: Array
+    flat: Array
     of_row: Array
     is_far: Array | None
 
 
+class _Laid:
+    """What is laid out so far: rows of a table, part by part."""
+
+    def __init__(self, source: Source, members: np.ndarray, lm: np.ndarray) -> None:
+        self.numbers: list[np.ndarray] = []
+        self.exposure: np.ndarray | None = None
+        self._source, self._order, self._lm = source, members.ravel(), lm
+        self._shape = len(members), len(lm), members.shape[1]
+        self._of_item: np.ndarray = np.zeros(members.size)
+        self._flat: np.ndarray = np.zeros((source.affine.flat, members.size))
+        self._of_row: list[np.ndarray] = []
+        self._far: list[tuple[np.ndarray, ...]] = []
+
+    def add(self, here: slice, data: Mapping[str, np.ndarray], part: _Part) -> None:
+        """Put a part where it belongs."""
+        affine = self._source.affine
+        if not self.numbers:
+            self.numbers = [room(self._shape, one.dtype) for one in part.numbers]
+            if self._source.present is not None or affine.exposure is not None:
+                self.exposure = room(self._shape, part.exposure.dtype)
+        for filled, one in zip(self.numbers, part.numbers, strict=True):
+            filled[:, here] = one
+        if self.exposure is not None:
+            self.exposure[:, here] = part.exposure
+        self._of_row.append(np.asarray(part.of_row))
+        self._of_item += np.asarray(part.of_item)
+        self._flat += np.asarray(part.flat)
+        if part.is_far is not None:
+            row, at = np.divmod(np.flatnonzero(part.is_far), len(self._order))
+            item = self._order[at]
+            cells = self._lm[here.start + row], item, self._source.column[item]
+            self._far.append((*cells, *(data[name][row, at] for name in affine.data)))
+
+    def totals(self, column: np.ndarray) -> Totals:
+        """Sums over the table, by the columns of its chunks."""
+        n_items = len(self._source.column)
+        by_lm = np.zeros((self._source.n_lms, self._source.n_columns))
+        np.add.at(by_lm, (self._lm[:, None], column), np.concatenate(self._of_row))
+        by_item = np.zeros((1 + len(self._flat), n_items))
+        np.add.at(by_item, (slice(None), self._order), np.concatenate([self._of_item[None], self._flat]))
+        return Totals(jnp.asarray(by_lm), jnp.asarray(by_item[0]), jnp.asarray(by_item[1:]))
+
+    def far(self) -> Far | None:
+        """Responses that are far out; None where a law never goes far."""
+        if self._source.affine.excess is None:
+            return None
+        return far_of(self._source.affine, *map(np.concatenate, zip(*self._far, strict=True)))
+
+
+def _parts(
+    source: Source, order: np.ndarray, rows: np.ndarray | None
+) -> Iterator[tuple[slice, dict[str, np.ndarray], np.ndarray | None]]:
+    """Read some rows after the other of items in some order: where, what they have, and which cells there are."""
+    count = len(source.lm) if rows is None else len(rows)
+    height = max(1, _AT_ONCE // len(order))
+    with ThreadPoolExecutor() as pool:
+        for first in range(0, count, height):
+            here = slice(first, min(first + height, count))
+
+            def read(values: np.ndarray, here: slice = here) -> np.ndarray:
+                # Whole rows in one order are read much faster than some cells.
+                return values[here].take(order, axis=1) if rows is None else values[np.ix_(rows[here], order)]
+
+            present = None if source.present is None else pool.submit(read, source.present)
+            data = dict(zip(source.data, pool.map(read, source.data.values()), strict=True))
+            yield here, data, None if present is None else present.result()
+
+
 @program(static=2)
 def _cut(
-    affine: Affine, shape: tuple[int, int], data: Mapping[str, Array], present: Array | None, real: Array
+    affine: Affine, shape: tuple[int, int], data: Mapping[str, Array], present: Array | None, is_real: Array
 ) -> _Part:
     wide = jnp.result_type(float)
     given = {name: data[name] for name in affine.data}
     columns = affine.columns(**given)
     kinds = [column.dtype for column in columns if jnp.issubdtype(column.dtype, jnp.floating)]
     kind = jnp.result_type(*kinds) if kinds else wide
-    counted = jnp.broadcast_to(real > 0.0, columns[0].shape)
+    counted = jnp.broadcast_to(is_real, columns[0].shape)
     counted = counted if present is None else counted & present
     exposure = counted if affine.exposure is None else jnp.where(counted, data[affine.exposure], 0)
     columns = tuple(jnp.where(counted, column, 0.0).astype(kind) for column in columns)
@@ -246,27 +221,14 @@ def _cut(
     def in_chunks(values: Array) -> Array:
         return jnp.moveaxis(values.reshape(len(values), *shape), 1, 0)
 
-    flat = jnp.stack([column.sum(0, dtype=wide) for column in columns[count:]]) if affine.flat else jnp.zeros((0, real.size))
     return _Part(
         numbers=tuple(map(in_chunks, columns[:count])),
         exposure=in_chunks(exposure),
-        of_item=(exposure.sum(0, dtype=wide), flat),
+        of_item=exposure.sum(0, dtype=wide),
+        flat=jnp.array([column.sum(0, dtype=wide) for column in columns[count:]]).reshape(-1, is_real.size),
         of_row=in_chunks(exposure).sum(2, dtype=wide).T,
         is_far=None if affine.excess is None else (affine.excess(**given) != 0.0) & counted,
     )
-
-
-def _placed(n_items: int, order: np.ndarray, values: np.ndarray) -> Array:
-    """Put sums where their items are; what only fills up is zero."""
-    placed = np.zeros((*values.shape[:-1], n_items))
-    np.add.at(placed, (..., order), values)
-    return jnp.asarray(placed)
-
-
-def _by_lm(source: Source, lm: np.ndarray, column: np.ndarray, of_row: np.ndarray) -> Array:
-    found = np.zeros((source.n_lms, source.n_columns))
-    np.add.at(found, (lm[:, None], column), of_row)
-    return jnp.asarray(found)
 
 
 def chunks(of_item: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -283,14 +245,3 @@ def chunks(of_item: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             real.append(np.arange(width) < len(part))
             column.append(number)
     return np.array(found), np.array(real, dtype=float), np.array(column)
-
-
-def _rows(lm: np.ndarray, item: np.ndarray, n_items: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row of every cell, and LM of every row: as many of an LM as it answered an item at most."""
-    pair = lm.astype(np.int64) * n_items + item
-    order = np.argsort(pair, kind="stable")
-    first = np.searchsorted(pair[order], pair[order], side="left")
-    layer = np.empty(len(pair), dtype=np.int64)
-    layer[order] = np.arange(len(pair)) - first
-    known, row = np.unique(np.stack([layer, lm.astype(np.int64)]), axis=1, return_inverse=True)
-    return np.ravel(row), known[1]
