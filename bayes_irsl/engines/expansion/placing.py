@@ -88,21 +88,20 @@ def _few(count: int, few: int) -> np.ndarray | None:
 def _steps(
     form: Form, setting: Setting, u: Array, of_lms: Sequence[bool], told: Callable[[], None], sizes: Sizes | None = None
 ) -> tuple[Array, Sizes, Array]:
-    """Take rough steps, of LMs or of items; and tell how many nodes they needed, and how far items moved in the last."""
+    """Take rough steps, of LMs or of items; and tell the nodes they needed, and how far items moved in the last."""
     sizes = least(setting.table) if sizes is None else sizes
     for number, is_of_lms in enumerate(of_lms):
         told()
         is_first = is_of_lms and number > 0 and not any(of_lms[:number])
 
-        def step(sizes: Sizes, *which: Array) -> Rough:
-            nodes, stops = grids_of(sizes)
-            return _roughly(form, nodes, setting._replace(stops=stops), u, *which)
-
         which = jnp.asarray(is_of_lms), jnp.asarray(is_first)
-        ahead = step(sizes, *which)
-        if (larger := enough(setting.table, ahead.span, sizes)) is not sizes:
+        while True:
+            nodes, stops = grids_of(sizes)
+            ahead = _roughly(form, nodes, setting._replace(stops=stops), u, *which)
+            larger = enough(setting.table, ahead.span, sizes)
+            if larger is sizes:
+                break
             sizes = larger
-            ahead = step(sizes, *which)
         u, moved = ahead.u, ahead.moved
     return u, sizes, moved
 

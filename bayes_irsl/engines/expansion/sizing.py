@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int
 
 from bayes_irsl.engines.expansion.table import Table
 
-SIZES = (48, 128, 512)
+SIZES = (48, 128, 384)
 """Numbers of nodes that grids may have."""
 # What a response has of its item and its LM at once is known at no more nodes: it decides about the direction of steps,
 # and the few items that would want more of them have little of it.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -103,13 +102,15 @@ def lay_out(source: Source, items: np.ndarray, rows: np.ndarray | None = None) -
     members, lm = items[members], source.lm if rows is None else source.lm[rows]
     laid = _Laid(source, members, lm)
     shape, is_real = members.shape, jnp.asarray(real.ravel() > 0.0)
-    before: Callable[[], None] = lambda: None
+    before: tuple[slice, Mapping[str, np.ndarray], _Part] | None = None
     for here, data, present in _parts(source, members.ravel(), rows):
         part = _cut(source.affine, shape, data, present, is_real)
         # While one part is computed, that before it is put away.
-        before()
-        before = partial(laid.add, here, data, part)
-    before()
+        if before is not None:
+            laid.add(*before)
+        before = here, data, part
+    if before is not None:
+        laid.add(*before)
     return Table(
         numbers=tuple(map(taken, laid.numbers)),
         exposure=None if laid.exposure is None else taken(laid.exposure),
@@ -117,22 +118,28 @@ def lay_out(source: Source, items: np.ndarray, rows: np.ndarray | None = None) -
         items=jnp.asarray(members),
         real=jnp.asarray(real),
         column=jnp.asarray(column),
-        totals=laid.totals(column),
+        totals=laid.totals(real, column),
         far=laid.far(),
         n_lms=source.n_lms,
         n_items=len(source.column),
     )
 
 
-class _Part(NamedTuple):
-    """Some rows of a table: as in `Table`, with sums over rows by item, and over items by row and chunk."""
+class _Counts(NamedTuple):
+    """How much the cells of some rows count: each, over rows by item, and over items by row and chunk."""
 
-    numbers: tuple[Array, ...]
     exposure: Array
     of_item: Array
-    flat: Array
     of_row: Array
+
+
+class _Part(NamedTuple):
+    """Some rows of a table: as in `Table`, sums over rows by item, which cells are far out, and how much they count."""
+
+    numbers: tuple[Array, ...]
+    flat: Array
     is_far: Array | None
+    counts: _Counts | None
 
 
 class _Laid:
@@ -153,14 +160,14 @@ class _Laid:
         affine = self._source.affine
         if not self.numbers:
             self.numbers = [room(self._shape, one.dtype) for one in part.numbers]
-            if self._source.present is not None or affine.exposure is not None:
-                self.exposure = room(self._shape, part.exposure.dtype)
+            if part.counts is not None:
+                self.exposure = room(self._shape, part.counts.exposure.dtype)
         for filled, one in zip(self.numbers, part.numbers, strict=True):
             filled[:, here] = one
-        if self.exposure is not None:
-            self.exposure[:, here] = part.exposure
-        self._of_row.append(np.asarray(part.of_row))
-        self._of_item += np.asarray(part.of_item)
+        if self.exposure is not None and part.counts is not None:
+            self.exposure[:, here] = part.counts.exposure
+            self._of_row.append(np.asarray(part.counts.of_row))
+            self._of_item += np.asarray(part.counts.of_item)
         self._flat += np.asarray(part.flat)
         if part.is_far is not None:
             row, at = np.divmod(np.flatnonzero(part.is_far), len(self._order))
@@ -168,13 +175,15 @@ class _Laid:
             cells = self._lm[here.start + row], item, self._source.column[item]
             self._far.append((*cells, *(data[name][row, at] for name in affine.data)))
 
-    def totals(self, column: np.ndarray) -> Totals:
-        """Sums over the table, by the columns of its chunks."""
-        n_items = len(self._source.column)
+    def totals(self, real: np.ndarray, column: np.ndarray) -> Totals:
+        """Sums over the table, whose chunks have some real items and ask for some columns."""
+        of_row, of_item = np.tile(real.sum(1), (len(self._lm), 1)), len(self._lm) * real.ravel()
+        if self.exposure is not None:
+            of_row, of_item = np.concatenate(self._of_row), self._of_item
         by_lm = np.zeros((self._source.n_lms, self._source.n_columns))
-        np.add.at(by_lm, (self._lm[:, None], column), np.concatenate(self._of_row))
-        by_item = np.zeros((1 + len(self._flat), n_items))
-        np.add.at(by_item, (slice(None), self._order), np.concatenate([self._of_item[None], self._flat]))
+        np.add.at(by_lm, (self._lm[:, None], column), of_row)
+        by_item = np.zeros((1 + len(self._flat), len(self._source.column)))
+        np.add.at(by_item, (slice(None), self._order), np.concatenate([of_item[None], self._flat]))
         return Totals(jnp.asarray(by_lm), jnp.asarray(by_item[0]), jnp.asarray(by_item[1:]))
 
     def far(self) -> Far | None:
@@ -212,22 +221,23 @@ def _cut(
     columns = affine.columns(**given)
     kinds = [column.dtype for column in columns if jnp.issubdtype(column.dtype, jnp.floating)]
     kind = jnp.result_type(*kinds) if kinds else wide
-    counted = jnp.broadcast_to(is_real, columns[0].shape)
-    counted = counted if present is None else counted & present
-    exposure = counted if affine.exposure is None else jnp.where(counted, data[affine.exposure], 0)
+    counted = is_real if present is None else is_real & present
     columns = tuple(jnp.where(counted, column, 0.0).astype(kind) for column in columns)
     count = len(columns) - affine.flat
 
     def in_chunks(values: Array) -> Array:
         return jnp.moveaxis(values.reshape(len(values), *shape), 1, 0)
 
+    counts = None
+    if present is not None or affine.exposure is not None:
+        exposure = counted if affine.exposure is None else jnp.where(counted, data[affine.exposure], 0)
+        chunked = in_chunks(exposure)
+        counts = _Counts(chunked, exposure.sum(0, dtype=wide), chunked.sum(2, dtype=wide).T)
     return _Part(
         numbers=tuple(map(in_chunks, columns[:count])),
-        exposure=in_chunks(exposure),
-        of_item=exposure.sum(0, dtype=wide),
         flat=jnp.array([column.sum(0, dtype=wide) for column in columns[count:]]).reshape(-1, is_real.size),
-        of_row=in_chunks(exposure).sum(2, dtype=wide).T,
         is_far=None if affine.excess is None else (affine.excess(**given) != 0.0) & counted,
+        counts=counts,
     )
 
 
