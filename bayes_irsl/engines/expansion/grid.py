@@ -6,12 +6,11 @@ is a sum over nodes, weighted by what all LMs together put on each node.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 # Points and weights of a normal: its mean of polynomials up to the fifth degree.
 _POINTS = np.array([-(3.0**0.5), 0.0, 3.0**0.5])
@@ -27,40 +26,63 @@ class Basis(NamedTuple):
     ----------
     nodes : Float[Array, " node"]
         Abilities at which functions are known.
-    mean : Float[Array, "column lm node"]
+    mean : Float[Array, "column row node"]
         Weights that give the mean of a function over the posterior of each ability.
-    points : Float[Array, "point lm column"]
-        Abilities over which that mean is taken, with `POINT_WEIGHTS`.
-    reach : Float[Array, "end one"]
-        Where the grid ends.
     """
 
     nodes: Float[Array, " node"]
-    mean: Float[Array, "column lm node"]
-    points: Float[Array, "point lm column"]
+    mean: Float[Array, "column row node"]
+
+
+class Points(NamedTuple):
+    """Points that stand for abilities, with `POINT_WEIGHTS`, or one that has all weight.
+
+    Parameters
+    ----------
+    ability : Float[Array, "point lm column"]
+        The points.
+    row : Float[Array, "point row column"]
+        The same by the rows of a table.
+    reach : Float[Array, "end one"]
+        Where grids begin and end.
+    """
+
+    ability: Float[Array, "point lm column"]
+    row: Float[Array, "point row column"]
     reach: Float[Array, "end one"]
 
+    @property
+    def weights(self) -> np.ndarray:
+        """Weights of the points."""
+        return POINT_WEIGHTS if len(self.ability) > 1 else np.ones(1)
 
-def bases(ability: Float[Array, "lm column"], spread: Float[Array, "lm column"], sizes: Sequence[int]) -> list[Basis]:
-    """Lay grids over abilities, which are normal with some standard deviations.
+
+def points_of(
+    ability: Float[Array, "lm column"], spread: Float[Array, "lm column"] | None, lm: Int[Array, " row"] | None
+) -> Points:
+    """Represent abilities, which are normal, or are known.
 
     Parameters
     ----------
     ability, spread : Float[Array, "lm column"]
-        Means and standard deviations.
-    sizes : sequence of int
-        Number of nodes of each grid.
+        Means and standard deviations; none where they are known.
+    lm : Int[Array, " row"] or None
+        LM of each row; None if they are the rows.
     """
-    reach = _POINTS[-1] * spread + _MARGIN
-    low, high = (ability - reach).min(), (ability + reach).max()
+    points = ability[None] if spread is None else ability + jnp.multiply.outer(jnp.asarray(_POINTS), spread)
+    row = points if lm is None else points[:, lm]
+    return Points(points, row, jnp.stack([row.min() - _MARGIN, row.max() + _MARGIN])[:, None])
+
+
+def basis(points: Points, size: int) -> Basis:
+    """Lay a grid with a number of nodes over points."""
+    low, high = points.reach[:, 0]
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    ends = jnp.stack([low, high])[:, None]
-    points = ability + jnp.multiply.outer(jnp.asarray(_POINTS), spread)
-    at = jnp.moveaxis((points - middle) / half, -1, 1)
-    return [
-        Basis(middle + half * _nodes(size), jnp.tensordot(POINT_WEIGHTS, _weights(at, size), 1), points, ends)
-        for size in sizes
-    ]
+    at = jnp.moveaxis((points.row - middle) / half, -1, 1)
+    mean: Array = sum(
+        (weight * _weights(one, size) for weight, one in zip(points.weights, at, strict=True)), jnp.zeros(())
+    )
+    return Basis(middle + half * _nodes(size), mean)
 
 
 def refined(size: int, finer: int) -> Float[Array, "finer node"]:

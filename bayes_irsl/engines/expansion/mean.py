@@ -33,7 +33,7 @@ from bayes_irsl.engines.expansion.blocks import (
     shared_blocks,
     spread_of,
 )
-from bayes_irsl.engines.expansion.grid import bases
+from bayes_irsl.engines.expansion.grid import basis, points_of
 from bayes_irsl.engines.expansion.placing import place
 from bayes_irsl.engines.expansion.setting import Form, Setting, begin
 from bayes_irsl.engines.expansion.sizing import common, enough, grids_of
@@ -170,11 +170,11 @@ def _look(form: Form, nodes: tuple[int, ...], knows_items: bool, setting: Settin
     of_levels, of_rest = directions(places, u.size)
     acts = Acts(*jax.lax.map(lambda ahead: jax.jvp(parts, (u,), (ahead,))[1], of_levels))
     table, stops = setting.table, setting.stops
-    *grids, shared_grid = bases(ability, spread, (*nodes, common(nodes)))
-    known = information(form.response, table, stops, grids, shared_grid, quantities)
+    for_all, points = common(nodes), points_of(ability, spread, table.lm)
+    known = information(form.response, table, stops, points, nodes, for_all, quantities)
     bends = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u,), (direction,))[1], of_levels)
     own_item, own_lm = own_blocks(places, known, acts, bends)
-    met = met_of(known, setting.lm_share, setting.item_share, shared_grid.mean)
+    met = met_of(known, setting.lm_share, setting.item_share, basis(points_of(ability, spread, None), for_all).mean)
     levels = Levels(own_item, own_lm, *forms_of(places, met, acts), setting.column)
     factors = arrow.factor_levels(levels, places)
     reach, steps = spread_of(places, factors, acts, u.size)
@@ -184,7 +184,7 @@ def _look(form: Form, nodes: tuple[int, ...], knows_items: bool, setting: Settin
         items: Array = jax.vmap(lambda step: parts(u + step)[1])(steps)
         return items
 
-    sums = sweep(form.response, table, stops, bases(ability, reach, nodes), stepped(u))
+    sums = sweep(form.response, table, stops, points_of(ability, reach, table.lm), nodes, stepped(u))
     means = prior_means(prior, places, u, jax.lax.map(partial(arrow.drawn, factors, places), setting.noise), of_rest)
 
     def level(u: Array) -> Array:
@@ -199,7 +199,7 @@ def _look(form: Form, nodes: tuple[int, ...], knows_items: bool, setting: Settin
     rest_sd = jnp.linalg.norm(factors.rest_root, axis=1)
     return Look(
         u=u,
-        span=form.response.span(grids[0].reach, quantities),
+        span=form.response.span(points.reach, quantities),
         arrow=factors,
         spread=reach,
         step=step,

@@ -18,7 +18,7 @@ from jaxtyping import Array
 
 from bayes_irsl.engines.expansion import arrow
 from bayes_irsl.engines.expansion.blocks import Acts, directions, own_blocks
-from bayes_irsl.engines.expansion.grid import bases
+from bayes_irsl.engines.expansion.grid import points_of
 from bayes_irsl.engines.expansion.posterior import Places
 from bayes_irsl.engines.expansion.setting import Form, Setting, Whole
 from bayes_irsl.engines.expansion.sizing import MANY_CHUNKS, Sizes, enough, grids_of, least
@@ -31,7 +31,7 @@ _FEW_LMS, _FEW_ITEMS = 512, 2048
 # Whether rough steps are those of LMs: until they are placed, and once they are in their unit.
 _OF_LMS, _IN_UNIT = (False, False, False, False, True, False, False, True, False, True), (False, False)
 # ... and where the others are placed already: the items that moved most once more.
-_ITEMS, _SLOW_ITEMS, _LMS = (False,) * 3, (False,) * 6, (True,) * 4
+_ITEMS, _SLOW_ITEMS, _LMS = (False,) * 5, (False,) * 6, (True,) * 4
 # Steps are cut to this many standard deviations of the prior, and those of LMs to this length.
 _LARGEST_ROUGH, _LARGEST_ROUGH_OF_LMS = 2.0, 3.0
 # Steps of what several share where levels are placed.
@@ -122,9 +122,8 @@ def _roughly(
     posterior, places = form.posterior, setting.places
     parts = partial(posterior.parts, setting.bare)
     ability, quantities = parts(u)
-    grids = bases(ability, jnp.zeros_like(ability), nodes)
-    sums = sweep(form.response, setting.table, setting.stops, grids, quantities[None])
-    known = information(form.response, setting.table, setting.stops, grids, grids[0], quantities)
+    given = form.response, setting.table, setting.stops, points_of(ability, None, setting.table.lm), nodes
+    sums, known = sweep(*given, quantities[None]), information(*given, nodes[0], quantities)
 
     def level(u: Array) -> Array:
         placed = parts(u)
@@ -157,14 +156,14 @@ def _roughly(
         jnp.zeros(u.size).at[at].set(jnp.where(has[:, None], step[at], 0.0), mode="drop")
         for step, at, has in ((of_items, places.item, has_item), (of_lms, places.lm, has_lm))
     )
-    span = form.response.span(grids[0].reach, quantities)
+    span = form.response.span(given[3].reach, quantities)
     return Rough(u + jnp.where(is_of_lms, of_lms, of_items), span, jnp.abs(of_items[places.item]).max(1))
 
 
 @program(static=1, options=SAFE)
 def _span(form: Form, setting: Setting, u: Array) -> Array:
     ability, quantities = form.posterior.parts(setting.bare, u)
-    return form.response.span(bases(ability, jnp.zeros_like(ability), (1,))[0].reach, quantities)
+    return form.response.span(points_of(ability, None, None).reach, quantities)
 
 
 @program(static=1, options=SAFE)

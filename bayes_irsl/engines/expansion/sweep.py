@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bayes_irsl.engines.expansion.far import Far
-from bayes_irsl.engines.expansion.grid import POINT_WEIGHTS, Basis, refined
+from bayes_irsl.engines.expansion.grid import Basis, Points, basis, refined
 from bayes_irsl.engines.expansion.table import Table
 from irsl_models.curves import logit_mean
 from irsl_models.law import Affine
@@ -136,7 +136,8 @@ def sweep(
     response: Response,
     table: Table,
     stops: Int[Array, " grid_and_one"],
-    grids: Sequence[Basis],
+    points: Points,
+    nodes: Sequence[int],
     steps: Float[Array, "step quantity item"],
 ) -> Sums:
     """Look at all responses once.
@@ -149,12 +150,15 @@ def sweep(
         The responses.
     stops : Int[Array, " grid_and_one"]
         First chunk of each grid, and the number of chunks.
-    grids : sequence of Basis
+    points : Points
         Where abilities are.
+    nodes : sequence of int
+        Number of nodes of each grid.
     steps : Float[Array, "step quantity item"]
         What items have, at points over which the mean is taken.
     """
     kind, wide = table.kind, steps.dtype
+    grids = [basis(points, size) for size in nodes]
 
     def look(here: _Here, carry: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], Array]:
         column, items, real = table.column[number], table.items[number], table.real[number].astype(kind)
@@ -195,23 +199,23 @@ def sweep(
 
     totals, by_item = _over_chunks(look, start, table, stops, grids)
     by_lm = sum(
-        jnp.einsum("cit,cit->ic", grid.mean, _by_lm(table, of_rows) + own[:, None])
+        jnp.einsum("cit,cit->ic", grid.mean, of_rows + own[:, None])
         for grid, (of_rows, own) in zip(grids, totals, strict=True)
     )
-    sums = Sums(jnp.asarray(by_lm), _placed(table, by_item))
-    return sums if table.far is None else jax.tree.map(jnp.add, sums, _far(response, table.far, grids[0], steps))
+    sums = Sums(_by_lm(table, jnp.asarray(by_lm)), _placed(table, by_item))
+    return sums if table.far is None else jax.tree.map(jnp.add, sums, _far(response, table.far, points, steps))
 
 
-def _far(response: Response, far: Far, basis: Basis, steps: Float[Array, "step quantity item"]) -> Sums:
+def _far(response: Response, far: Far, points: Points, steps: Float[Array, "step quantity item"]) -> Sums:
     """What responses add by their excess."""
 
-    def level(points: Array, steps: Array) -> Array:
-        at = points[:, far.lm, far.column]
+    def level(ability: Array, steps: Array) -> Array:
+        at = ability[:, far.lm, far.column]
         given = jax.vmap(lambda placed: response.beyond(at, far.excess, placed[:, far.item]))(steps)
-        total: Array = jnp.tensordot(POINT_WEIGHTS, given.mean(0), 1).sum()
+        total: Array = jnp.tensordot(points.weights, given.mean(0), 1).sum()
         return total
 
-    by_point, by_item = jax.grad(level, (0, 1))(basis.points, steps)
+    by_point, by_item = jax.grad(level, (0, 1))(points.ability, steps)
     return Sums(by_point.sum(0), by_item)
 
 
@@ -219,22 +223,24 @@ def information(
     response: Response,
     table: Table,
     stops: Int[Array, " grid_and_one"],
-    grids: Sequence[Basis],
-    common: Basis,
+    points: Points,
+    nodes: Sequence[int],
+    common: int,
     quantities: Float[Array, "quantity item"],
 ) -> Information:
     """Fisher information of all responses: what they are does not matter, only which there are.
 
     Parameters
     ----------
-    response, table, stops, grids : Response, Table, Array, sequence of Basis
+    response, table, stops, points, nodes : Response, Table, Array, Points, sequence of int
         As in `sweep`.
-    common : Basis
-        A grid for all chunks.
+    common : int
+        Number of nodes of a grid for all chunks.
     quantities : Float[Array, "quantity item"]
         What items have.
     """
     kind, wide = table.kind, quantities.dtype
+    grids, for_all = [basis(points, size) for size in nodes], basis(points, common).nodes[:, None].astype(kind)
 
     def look(here: _Here, carry: Array, number: Array) -> tuple[Array, tuple[Array, Array]]:
         column, real = table.column[number], table.real[number].astype(kind)
@@ -246,10 +252,10 @@ def information(
         else:
             exposure = table.exposure[number].astype(kind)
             count, own = _product(abilities.T, exposure), _product(exposure, known[0, 0].T)
-        if len(here.nodes) > len(common.nodes):
-            between = response.information(common.nodes[:, None].astype(kind), given)[0, 1:] * real
+        if len(here.nodes) > common:
+            between = response.information(for_all, given)[0, 1:] * real
         else:
-            between = _product(refined(len(here.nodes), len(common.nodes)).astype(kind), known[0, 1:])
+            between = _product(refined(len(here.nodes), common).astype(kind), known[0, 1:])
         return carry.at[column].add(own.astype(wide)), ((known[1:, 1:] * count).sum(2), between)
 
     def start(here: _Here) -> Array:
@@ -259,10 +265,10 @@ def information(
     by_lm = (
         jnp.einsum("cit,ct->ic", grid.mean, of_rows)
         if table.exposure is None
-        else jnp.einsum("cit,cit->ic", grid.mean, _by_lm(table, of_rows))
+        else jnp.einsum("cit,cit->ic", grid.mean, of_rows)
         for grid, of_rows in zip(grids, totals, strict=True)
     )
-    return Information(jnp.asarray(sum(by_lm)), _placed(table, of_item), _placed(table, between))
+    return Information(_by_lm(table, jnp.asarray(sum(by_lm))), _placed(table, of_item), _placed(table, between))
 
 
 class _Here(NamedTuple):
@@ -282,8 +288,7 @@ def _over_chunks(
     """Look at all chunks, each on its grid: what adds up, by grid, and what was found, by chunk."""
     totals, found = [], None
     for number, grid in enumerate(grids):
-        mean = grid.mean.astype(table.kind)
-        here = _Here(grid.nodes[:, None], mean if table.lm is None else mean[:, table.lm])
+        here = _Here(grid.nodes[:, None], grid.mean.astype(table.kind))
         if found is None:
             one = jax.eval_shape(look, here, start(here), table.column[0])[1]
             found = jax.tree.map(lambda part: jnp.zeros((len(table.column), *part.shape), part.dtype), one)
@@ -303,11 +308,9 @@ def _placed(table: Table, parts: Float[Array, "chunk *any item"]) -> Float[Array
     return jnp.zeros((*parts.shape[1:-1], table.n_items)).at[..., table.items].add(together)
 
 
-def _by_lm(table: Table, parts: Float[Array, "column row node"]) -> Float[Array, "column lm node"]:
+def _by_lm(table: Table, parts: Float[Array, "row column"]) -> Float[Array, "lm column"]:
     """Add up the rows of each LM."""
-    if table.lm is None:
-        return parts
-    return jnp.zeros((len(parts), table.n_lms, parts.shape[-1])).at[:, table.lm].add(parts)
+    return parts if table.lm is None else jnp.zeros((table.n_lms, parts.shape[1])).at[table.lm].add(parts)
 
 
 def _pair(pairs: Mapping[tuple[str, str], Array], one: Any, other: Any) -> Any:
