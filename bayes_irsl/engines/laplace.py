@@ -21,7 +21,7 @@ from bayes_irsl.progress import Progress
 from irsl_models import Design, Model
 
 # Values that are drawn at a time.
-_VALUES_AT_ONCE = 2**17
+_VALUES_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True)

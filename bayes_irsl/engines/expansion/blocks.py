@@ -85,7 +85,9 @@ def prior_means(
         bends: Array = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u + step,), (direction,))[1], directions)
         return bends
 
-    rows = jax.lax.map(bent, jnp.concatenate([around[:_FEW], -around[:_FEW]])).mean(0)
+    some = jnp.concatenate([around[:_FEW], -around[:_FEW]])
+    nothing = jnp.zeros((len(directions), u.size))
+    rows = jax.lax.scan(lambda total, step: (total + bent(step), None), nothing, some)[0] / len(some)
     return PriorMeans(slopes.mean(0), rows, away.T @ away / len(away))
 
 

@@ -16,8 +16,9 @@ from jaxtyping import Array, Float, Int
 
 from irsl_models.law import Affine
 
-# Room for far responses comes in powers of two of this, so that tables of one shape share programs.
-_ROOM = 64
+# Room for far responses comes in powers of two of the first, so that tables of one shape share programs; and as many as
+# the second are looked at together, at most.
+_ROOM, _WIDTH = 64, 1 << 16
 
 
 class Far(NamedTuple):
@@ -36,6 +37,11 @@ class Far(NamedTuple):
     column: Int[Array, " response"]
     excess: Float[Array, " response"]
 
+    @property
+    def width(self) -> int:
+        """Number of responses to look at together."""
+        return min(len(self.lm), _WIDTH)
+
 
 def far_of(affine: Affine, lm: np.ndarray, item: np.ndarray, column: np.ndarray, *data: np.ndarray) -> Far:
     """Keep some responses, of which there are the data that a law is made of."""
@@ -43,6 +49,7 @@ def far_of(affine: Affine, lm: np.ndarray, item: np.ndarray, column: np.ndarray,
     room = _ROOM
     while room < len(lm):
         room *= 2
-    padded = [jnp.asarray(np.pad(part, (0, room - len(lm)))) for part in (lm, item, column, *data)]
+    codes = (part.astype(np.int32) for part in (lm, item, column))
+    padded = [jnp.asarray(np.pad(part, (0, room - len(lm)))) for part in (*codes, *data)]
     excess = affine.excess(**dict(zip(affine.data, padded[3:], strict=True))).astype(float)
     return Far(*padded[:3], jnp.where(jnp.arange(room) < len(lm), excess, 0.0))

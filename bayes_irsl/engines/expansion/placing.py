@@ -32,6 +32,8 @@ _FEW_LMS, _FEW_ITEMS = 512, 2048
 _OF_LMS, _IN_UNIT = (False, False, False, False, True, False, False, True, False, True), (False, False)
 # ... and where the others are placed already: the items that moved most once more.
 _ITEMS, _SLOW_ITEMS, _LMS = (False,) * 5, (False,) * 6, (True,) * 4
+# Rough steps are known well enough with this share of the nodes.
+_ROUGHLY = 0.6
 # Steps are cut to this many standard deviations of the prior, and those of LMs to this length.
 _LARGEST_ROUGH, _LARGEST_ROUGH_OF_LMS = 2.0, 3.0
 # Steps of what several share where levels are placed.
@@ -66,16 +68,14 @@ def place(form: Form, whole: Whole, u: Array, told: Callable[[], None]) -> tuple
     u, sizes, _ = _steps(form, setting, u, _OF_LMS, told)
     u, sizes, _ = _steps(form, setting, _in_unit(form, setting, u), _IN_UNIT, told, sizes)
     if items is not None:
-        u, _, _ = _steps(form, whole.laid_out(rows=rows), u, _ITEMS[:1], told)
-        some = whole.laid_out(np.argsort(_span(form, setting, u), kind="stable"), rows)
-        u, _, moved = _steps(form, some, u, _ITEMS[1:], told)
+        u, _, moved = _steps(form, whole.laid_out(rows=rows), u, _ITEMS, told)
         slow = np.sort(np.argsort(-np.asarray(moved))[: len(items)])
         u, _, _ = _steps(form, whole.laid_out(slow, rows), u, _SLOW_ITEMS, told)
     if rows is not None:
         u, _, _ = _steps(form, whole.laid_out(items), u, _LMS, told)
     u = _fitting(form, setting.bare, setting.places, u)
     if rows is None and items is None and len(sizes) < MANY_CHUNKS:
-        return u, setting, sizes
+        return u, setting, enough(setting.table, _span(form, setting, u), sizes)
     span = _span(form, setting, u)
     setting = whole.laid_out(np.argsort(span, kind="stable"))
     return u, setting, enough(setting.table, span)
@@ -98,7 +98,7 @@ def _steps(
         while True:
             nodes, stops = grids_of(sizes)
             ahead = _roughly(form, nodes, setting._replace(stops=stops), u, *which)
-            larger = enough(setting.table, ahead.span, sizes)
+            larger = enough(setting.table, _ROUGHLY * ahead.span, sizes)
             if larger is sizes:
                 break
             sizes = larger

@@ -207,15 +207,19 @@ def sweep(
 
 
 def _far(response: Response, far: Far, points: Points, steps: Float[Array, "step quantity item"]) -> Sums:
-    """What responses add by their excess."""
+    """What responses add by their excess, some of them at a time."""
 
-    def level(ability: Array, steps: Array) -> Array:
-        at = ability[:, far.lm, far.column]
-        given = jax.vmap(lambda placed: response.beyond(at, far.excess, placed[:, far.item]))(steps)
+    def level(ability: Array, steps: Array, some: Far) -> Array:
+        at = ability[:, some.lm, some.column]
+        given = jax.vmap(lambda placed: response.beyond(at, some.excess, placed[:, some.item]))(steps)
         total: Array = jnp.tensordot(points.weights, given.mean(0), 1).sum()
         return total
 
-    by_point, by_item = jax.grad(level, (0, 1))(points.ability, steps)
+    def add(sums: tuple[Array, Array], some: Far) -> tuple[tuple[Array, Array], None]:
+        return jax.tree.map(jnp.add, sums, jax.grad(level, (0, 1))(points.ability, steps, some)), None
+
+    nothing = jnp.zeros_like(points.ability), jnp.zeros_like(steps)
+    by_point, by_item = jax.lax.scan(add, nothing, jax.tree.map(lambda part: part.reshape(-1, far.width), far))[0]
     return Sums(by_point.sum(0), by_item)
 
 

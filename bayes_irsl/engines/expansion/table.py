@@ -21,7 +21,7 @@ from irsl_models.law import Affine
 # Items of a chunk, at most.
 _WIDTH = 256
 # Cells that are laid out at a time.
-_AT_ONCE = 1 << 22
+_AT_ONCE = 1 << 20
 
 
 class Totals(NamedTuple):
