@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,10 +16,12 @@ import bayes_irsl as bi
 from bayes_irsl import encoding
 from bayes_irsl.designs import observed
 from bayes_irsl.engines.expansion import arrow, mean, setting
-from bayes_irsl.engines.expansion.grid import basis
+from bayes_irsl.engines.expansion.grid import basis, points_of, refined
 from bayes_irsl.engines.expansion.posterior import without_cells
+from bayes_irsl.engines.expansion.sizing import MANY_CHUNKS, SIZES, enough, grids_of
+from bayes_irsl.engines.expansion.source import _rows
 from bayes_irsl.engines.expansion.sweep import sweep
-from bayes_irsl.engines.expansion.table import _chunks, _rows
+from bayes_irsl.engines.expansion.table import chunks
 from bayes_irsl.engines.laplace import Laplace
 from bayes_irsl.fitting import double_precision
 from bayes_irsl.studies.tables import QUANTITIES, reported, simulated
@@ -51,30 +54,139 @@ def form_of(model: Model, design: Design) -> setting.Form:
     return form
 
 
+def begun(form: setting.Form, design: Design) -> tuple[setting.Setting, jax.Array]:
+    whole, u = setting.begin(form, design, jax.random.key(0))
+    return whole.laid_out(), u
+
+
+def slopes(form: setting.Form, given: setting.Setting, u: jax.Array, nodes: tuple[int, ...]) -> np.ndarray:
+    """Slopes of the negative log density, of which those of the responses come from a sweep."""
+    posterior = form.posterior
+    parts = partial(posterior.parts, given.bare)
+    ability, quantities = parts(u)
+    points = points_of(ability, None, given.table.lm)
+    sums = sweep(form.response, given.table, given.stops, points, nodes, quantities[None])
+
+    def level(u: jax.Array) -> Any:
+        placed = parts(u)
+        return (sums.by_lm * placed[0]).sum() + (sums.by_item[0] * placed[1]).sum()
+
+    return np.asarray(jax.grad(partial(posterior.prior, given.bare))(u) - jax.grad(level)(u))
+
+
+def plain_slopes(form: setting.Form, design: Design, u: jax.Array) -> np.ndarray:
+    """The same from the density as NumPyro has it."""
+    posterior = form.posterior
+    given = (jax.tree.map(jnp.asarray, design),)
+    return np.asarray(jax.grad(lambda u: potential_energy(posterior.free, given, {}, posterior.split(u)))(u))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_sweep_has_the_slopes_of_the_plain_density(name: str) -> None:
     model, shape = MODELS[name]
     design = table(model, **shape)
     with double_precision():
         form = form_of(model, design)
-        posterior = form.posterior
-        given, u = setting.begin(form, design, jax.random.key(0))
+        given, u = begun(form, design)
         u = u + 0.2 * jax.random.normal(jax.random.key(1), u.shape)
-        parts = partial(posterior.parts, given.bare)
-        ability, quantities = parts(u)
-        grid = basis(ability, jnp.zeros_like(ability), 96)
-        sums = sweep(form.response, given.table, given.flat, grid, quantities[None])
-
-        def energy(u: jax.Array) -> Any:
-            return potential_energy(posterior.free, (jax.tree.map(jnp.asarray, design),), {}, posterior.split(u))
-
-        def level(u: jax.Array) -> Any:
-            placed = parts(u)
-            return (sums.by_lm * placed[0]).sum() + (sums.by_item[0] * placed[1]).sum()
-
-        ours = jax.grad(lambda u: posterior.prior(given.bare, u))(u) - jax.grad(level)(u)
-        ours, plain = np.asarray(ours), np.asarray(jax.grad(energy)(u))
+        ours, plain = slopes(form, given, u, (96,)), plain_slopes(form, design, u)
     np.testing.assert_allclose(ours, plain, rtol=0, atol=1e-6 * abs(plain).max())
+
+
+def test_responses_next_to_0_and_1_are_exact() -> None:
+    """Their logits go to millions, and would multiply what functions on a grid lack."""
+    table = simulated(40, 30, 3)
+    sites = {**table.truth, "log_discrimination": table.truth["log_discrimination"] + 1.2}
+    logit = table.truth["ability"][:, None] * np.exp(sites["log_discrimination"]) - sites["threshold"]
+    rng = np.random.default_rng(0)
+    log_score, log_rest = (
+        -rng.exponential(size=logit.shape) * (1.0 + np.exp(side * logit)) / 2.0 for side in (-1.0, 1.0)
+    )
+    total = np.logaddexp(log_score, log_rest)
+    with double_precision():
+        score, rest = (jnp.asarray((side - total).ravel()) for side in (log_score, log_rest))
+        design = replace(table.design, log_score=score, log_rest=rest)
+        form = form_of(Model(likelihood=bi.likelihoods.beta), design)
+        given, u = begun(form, design)
+        far = given.table.far
+        assert far is not None
+        assert int((far.excess != 0.0).sum()) > 20
+        assert float(abs(far.excess).max()) > 1e4
+        u = u.at[given.places.lm[:, 0]].set(jnp.asarray(table.truth["ability"]))
+        ours, plain = slopes(form, given, u, (128,)), plain_slopes(form, design, u)
+    np.testing.assert_allclose(ours, plain, rtol=1e-7, atol=1e-6 * np.median(abs(plain)))
+
+
+def test_parts_of_a_table_add_up_to_it() -> None:
+    model, shape = MODELS["beta, drift and deviations"]
+    design = table(model, **shape)
+    with double_precision():
+        form = form_of(model, design)
+        whole, u = setting.begin(form, design, jax.random.key(0))
+        u = u + 0.2 * jax.random.normal(jax.random.key(1), u.shape)
+        ability, quantities = form.posterior.parts(whole.bare, u)
+
+        def look(items: np.ndarray | None, rows: np.ndarray | None) -> Any:
+            given = whole.laid_out(items, rows)
+            points = points_of(ability, None, None)._replace(row=points_of(ability, None, given.table.lm).row)
+            return sweep(form.response, given.table, given.stops, points, (96,), quantities[None])
+
+        n_rows, n_items = len(whole.source.lm), len(whole.source.column)
+        order = np.random.default_rng(0).permutation(n_items)
+        all_at_once = look(None, None)
+        apart = [look(items, rows) for items in np.split(order, [3]) for rows in np.split(np.arange(n_rows), [4])]
+        together = jax.tree.map(lambda *parts: sum(parts), *apart)
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-9, atol=1e-9), together, all_at_once)
+
+
+def test_grids_of_several_sizes_give_one_result() -> None:
+    table = simulated(30, 2100, 5)
+    with double_precision():
+        form = form_of(Model(likelihood=bi.likelihoods.beta), table.design)
+        given, u = begun(form, table.design)
+        assert len(given.table.column) >= MANY_CHUNKS
+        u = u.at[given.places.lm[:, 0]].set(jnp.asarray(table.truth["ability"]))
+        fine = slopes(form, given, u, (192,))
+        several = slopes(form, given._replace(stops=jnp.asarray([0, 3, 3, len(given.table.column)])), u, (64, 96, 128))
+    np.testing.assert_allclose(several, fine, rtol=0, atol=1e-6 * abs(fine).max())
+
+
+def test_nodes_are_enough_for_the_logits_that_items_move_through() -> None:
+    def error(size: int, span: float) -> float:
+        """Largest error of an interpolated function whose poles are where those of a Beta density are."""
+        with double_precision():
+            points = points_of(jnp.linspace(-0.5, 0.5, 1001)[:, None], None, None)
+            grid = basis(points, size)
+            at = span / 1.5 * points.row[0, :, 0]  # the grid reaches a quarter further at either end
+            known = jax.nn.softplus(span / 1.5 * grid.nodes)
+            return float(abs(grid.mean[0] @ known - jax.nn.softplus(at)).max() / known.max())
+
+    assert all(error(size, size / 2.5) < 1e-6 for size in SIZES)
+    assert error(SIZES[0], SIZES[0] / 1.5) > 1e-6
+
+
+def test_values_on_a_finer_grid_are_those_of_the_polynomial() -> None:
+    with double_precision():
+        coarse, fine = (np.cos(np.pi * (np.arange(size) + 0.5) / size) for size in (9, 27))
+        found = np.asarray(refined(9, 27)) @ (coarse**7 - coarse)
+    np.testing.assert_allclose(found, fine**7 - fine, atol=1e-13)
+
+
+def test_sizes_grow_with_headroom_and_never_shrink() -> None:
+    source = simulated(12, 8 * 256, 0)
+    with double_precision():
+        form = form_of(Model(likelihood=bi.likelihoods.beta), source.design)
+        table = begun(form, source.design)[0].table
+    span = jnp.linspace(1.0, 40.0, 8 * 256)
+    first = enough(table, span)
+    assert enough(table, 1.1 * span, first) is first
+    larger = enough(table, 3.0 * span, first)
+    assert (larger >= first).all()
+    assert (np.diff(larger) >= 0).all()
+    nodes, stops = grids_of(larger)
+    assert nodes == SIZES
+    widths = np.repeat(nodes, np.diff(np.asarray(stops)))
+    assert (widths >= np.minimum(2.5 * 3.0 * np.asarray(span).reshape(8, 256).max(1), SIZES[-1])).all()
 
 
 @pytest.mark.parametrize("name", ["beta, drift and deviations", "binomial without a trend"])
@@ -83,8 +195,8 @@ def test_draws_and_solutions_belong_to_one_covariance(name: str) -> None:
     design = table(model, **shape)
     with double_precision():
         form = form_of(model, design)
-        given, u = setting.begin(form, design, jax.random.key(0))
-        look = mean._look(form, 64, False, given, u, jnp.full_like(form.posterior.parts(given.bare, u)[0], 0.2))
+        given, u = begun(form, design)
+        look = mean._look(form, (64,), False, given, u, jnp.full_like(form.posterior.parts(given.bare, u)[0], 0.2))
         each = jnp.eye(u.size)
         covariance = np.asarray(jax.vmap(partial(arrow.solved, look.arrow, given.places))(each))
         root = np.asarray(jax.vmap(partial(arrow.drawn, look.arrow, given.places))(each))
@@ -103,11 +215,11 @@ def test_a_complete_table_has_the_precision_that_information_gives() -> None:
     with double_precision():
         form = form_of(model, design)
         posterior = form.posterior
-        given, u = setting.begin(form, design, jax.random.key(0))
+        given, u = begun(form, design)
         own = jnp.concatenate([given.places.lm.ravel(), given.places.item.ravel()])
         u = u.at[own].add(0.8 * jax.random.normal(jax.random.key(1), own.shape))
         given = given._replace(noise=jnp.zeros_like(given.noise))
-        look = mean._look(form, 64, False, given, u, jnp.zeros_like(posterior.parts(given.bare, u)[0]))
+        look = mean._look(form, (64,), False, given, u, jnp.zeros_like(posterior.parts(given.bare, u)[0]))
         # Given what several share, whose own curvature the prior may bend the wrong way off its mode.
         factors = look.arrow._replace(rest_root=jnp.zeros_like(look.arrow.rest_root))
         covariance = np.asarray(jax.vmap(partial(arrow.solved, factors, given.places))(jnp.eye(u.size)))
@@ -135,7 +247,7 @@ def test_repeated_answers_are_all_counted() -> None:
 
 @pytest.mark.parametrize("of_item", [np.zeros(600, dtype=int), np.array([0, 1, 1, 2, 0, 1])])
 def test_every_item_is_in_one_chunk(of_item: np.ndarray) -> None:
-    items, real, column, _ = _chunks(of_item)
+    items, real, column = chunks(of_item)
     counted = np.bincount(items.ravel(), weights=real.ravel(), minlength=len(of_item))
     np.testing.assert_array_equal(counted, 1.0)
     assert all((of_item[row] == at).all() for row, at in zip(items, column, strict=True))

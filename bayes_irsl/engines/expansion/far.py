@@ -49,7 +49,11 @@ def far_of(affine: Affine, lm: np.ndarray, item: np.ndarray, column: np.ndarray,
     room = _ROOM
     while room < len(lm):
         room *= 2
-    codes = (part.astype(np.int32) for part in (lm, item, column))
-    padded = [jnp.asarray(np.pad(part, (0, room - len(lm)))) for part in (*codes, *data)]
-    excess = affine.excess(**dict(zip(affine.data, padded[3:], strict=True))).astype(float)
-    return Far(*padded[:3], jnp.where(jnp.arange(room) < len(lm), excess, 0.0))
+
+    def padded(part: np.ndarray) -> Array:
+        return jnp.asarray(np.pad(part, (0, room - len(lm))))
+
+    excess = affine.excess(**{name: padded(part) for name, part in zip(affine.data, data, strict=True)})
+    excess = jnp.where(jnp.arange(room) < len(lm), excess.astype(float), 0.0)
+    lm_code, item_code, column_code = (padded(part.astype(np.int32)) for part in (lm, item, column))
+    return Far(lm_code, item_code, column_code, excess)

@@ -103,4 +103,5 @@ def _weights(at: Float[Array, "*point"], size: int) -> Float[Array, "*point node
     gap = at[..., None] - _nodes(size)
     # At a node itself, its weight is beyond all others.
     share = (-1.0) ** np.arange(size) * np.sin(_angles(size)) / jnp.where(gap == 0.0, np.finfo(float).tiny, gap)
-    return share / share.sum(-1, keepdims=True)
+    found: Array = share / share.sum(-1, keepdims=True)
+    return found

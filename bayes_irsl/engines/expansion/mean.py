@@ -129,7 +129,7 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
         nonlocal sizes
         while True:
             nodes, stops = grids_of(sizes)
-            found = _look(form, nodes, knows_items, setting._replace(stops=stops), u, near)
+            found: Look = _look(form, nodes, knows_items, setting._replace(stops=stops), u, near)
             larger = enough(setting.table, found.span, sizes)
             if larger is sizes:
                 return found

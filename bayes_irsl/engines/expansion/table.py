@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -182,9 +183,9 @@ class _Laid:
             of_row, of_item = np.concatenate(self._of_row), self._of_item
         by_lm = np.zeros((self._source.n_lms, self._source.n_columns))
         np.add.at(by_lm, (self._lm[:, None], column), of_row)
-        by_item = np.zeros((1 + len(self._flat), len(self._source.column)))
-        np.add.at(by_item, (slice(None), self._order), np.concatenate([of_item[None], self._flat]))
-        return Totals(jnp.asarray(by_lm), jnp.asarray(by_item[0]), jnp.asarray(by_item[1:]))
+        by_item = np.zeros((len(self._source.column), 1 + len(self._flat)))
+        np.add.at(by_item, self._order, np.concatenate([of_item[None], self._flat]).T)
+        return Totals(jnp.asarray(by_lm), jnp.asarray(by_item[:, 0]), jnp.asarray(by_item[:, 1:].T))
 
     def far(self) -> Far | None:
         """Responses that are far out; None where a law never goes far."""
@@ -243,9 +244,8 @@ def _cut(
 
 def chunks(of_item: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cut items into chunks of one width, each of one column: items, which are real, and columns."""
-    sizes = np.bincount(of_item)
-    sizes = sizes[sizes > 0]
-    width = -(-sizes.max() // -(-sizes.max() // _WIDTH))
+    most = int(np.bincount(of_item).max())
+    width = math.ceil(most / math.ceil(most / _WIDTH))
     found, real, column = [], [], []
     for number in np.unique(of_item):
         members = np.flatnonzero(of_item == number)
