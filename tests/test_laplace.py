@@ -128,7 +128,8 @@ def test_parts_of_a_table_add_up_to_it() -> None:
 
         def look(items: np.ndarray | None, rows: np.ndarray | None) -> Any:
             given = whole.laid_out(items, rows)
-            points = points_of(ability, None, None)._replace(row=points_of(ability, None, given.table.lm).row)
+            everyone, here = (points_of(ability, None, lm) for lm in (None, given.table.lm))
+            points = here._replace(reach=everyone.reach)
             return sweep(form.response, given.table, given.stops, points, (96,), quantities[None])
 
         n_rows, n_items = len(whole.source.lm), len(whole.source.column)

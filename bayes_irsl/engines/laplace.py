@@ -34,8 +34,9 @@ class Laplace:
     says: take `HMC` there. The draws are independent and come as one chain, for which R-hat says nothing.
 
     It takes the likelihoods whose log density is a sum of products (`irsl_models.affine`): ``bernoulli``, ``binomial``,
-    ``beta`` and ``ordered_beta``, with any trend and curve. Responses are looked at by matrix products on a grid of
-    abilities, about fifteen times in all.
+    ``beta`` and ``ordered_beta``, with any trend and curve. Responses are looked at by matrix products on grids of
+    abilities, the few that are next to 0 or 1 one by one. Large tables are placed by 512 LMs and 2,048 items first, and
+    then looked at three to six times as a whole.
 
     Parameters
     ----------

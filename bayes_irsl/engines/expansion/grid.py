@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 
 # Points and weights of a normal: its mean of polynomials up to the fifth degree.
 _POINTS = np.array([-(3.0**0.5), 0.0, 3.0**0.5])
-POINT_WEIGHTS = np.array([1.0, 4.0, 1.0]) / 6.0
+_POINT_WEIGHTS = np.array([1.0, 4.0, 1.0]) / 6.0
 # Beyond the outermost point, so that steps do not leave the grid, in units of ability.
 _MARGIN = 0.25
 
@@ -35,7 +35,7 @@ class Basis(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Points that stand for abilities, with `POINT_WEIGHTS`, or one that has all weight.
+    """Points that stand for abilities.
 
     Parameters
     ----------
@@ -54,7 +54,12 @@ class Points(NamedTuple):
     @property
     def weights(self) -> np.ndarray:
         """Weights of the points."""
-        return POINT_WEIGHTS if len(self.ability) > 1 else np.ones(1)
+        return _POINT_WEIGHTS if len(self.ability) > 1 else np.ones(1)
+
+    @property
+    def by_lm(self) -> Points:
+        """The same for LMs in the place of rows; those without a row may be beyond the grid."""
+        return self._replace(row=self.ability)
 
 
 def points_of(
@@ -102,6 +107,6 @@ def _weights(at: Float[Array, "*point"], size: int) -> Float[Array, "*point node
     """Weights that give the values of a function from those at the nodes, by the barycentric formula."""
     gap = at[..., None] - _nodes(size)
     # At a node itself, its weight is beyond all others.
-    share = (-1.0) ** np.arange(size) * np.sin(_angles(size)) / jnp.where(gap == 0.0, np.finfo(float).tiny, gap)
-    found: Array = share / share.sum(-1, keepdims=True)
-    return found
+    share = jnp.asarray((-1.0) ** np.arange(size) * np.sin(_angles(size)))
+    share = share / jnp.where(gap == 0.0, np.finfo(float).tiny, gap)
+    return share / share.sum(-1, keepdims=True)

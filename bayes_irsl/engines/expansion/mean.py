@@ -174,7 +174,7 @@ def _look(form: Form, nodes: tuple[int, ...], knows_items: bool, setting: Settin
     known = information(form.response, table, stops, points, nodes, for_all, quantities)
     bends = jax.lax.map(lambda direction: jax.jvp(jax.grad(prior), (u,), (direction,))[1], of_levels)
     own_item, own_lm = own_blocks(places, known, acts, bends)
-    met = met_of(known, setting.lm_share, setting.item_share, basis(points_of(ability, spread, None), for_all).mean)
+    met = met_of(known, setting.lm_share, setting.item_share, basis(points.by_lm, for_all).mean)
     levels = Levels(own_item, own_lm, *forms_of(places, met, acts), setting.column)
     factors = arrow.factor_levels(levels, places)
     reach, steps = spread_of(places, factors, acts, u.size)

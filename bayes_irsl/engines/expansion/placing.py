@@ -74,9 +74,9 @@ def place(form: Form, whole: Whole, u: Array, told: Callable[[], None]) -> tuple
     if rows is not None:
         u, _, _ = _steps(form, whole.laid_out(items), u, _LMS, told)
     u = _fitting(form, setting.bare, setting.places, u)
-    if rows is None and items is None and len(sizes) < MANY_CHUNKS:
-        return u, setting, enough(setting.table, _span(form, setting, u), sizes)
     span = _span(form, setting, u)
+    if rows is None and items is None and len(sizes) < MANY_CHUNKS:
+        return u, setting, enough(setting.table, span, sizes)
     setting = whole.laid_out(np.argsort(span, kind="stable"))
     return u, setting, enough(setting.table, span)
 
@@ -93,7 +93,6 @@ def _steps(
     for number, is_of_lms in enumerate(of_lms):
         told()
         is_first = is_of_lms and number > 0 and not any(of_lms[:number])
-
         which = jnp.asarray(is_of_lms), jnp.asarray(is_first)
         while True:
             nodes, stops = grids_of(sizes)
@@ -162,6 +161,7 @@ def _roughly(
 
 @program(static=1, options=SAFE)
 def _span(form: Form, setting: Setting, u: Array) -> Array:
+    """Logits that items move through over all LMs."""
     ability, quantities = form.posterior.parts(setting.bare, u)
     return form.response.span(points_of(ability, None, None).reach, quantities)
 
