@@ -164,10 +164,10 @@ def sweep(
         column, items, real = table.column[number], table.items[number], table.real[number].astype(kind)
         abilities, placed = here.mean[column], steps[:, :, items]
         exposure = None if table.exposure is None else table.exposure[number].astype(kind)
-        count = abilities.sum(0)[:, None] * real if exposure is None else _product(abilities.T, exposure)
-        numbers = [of_all[number] for of_all in table.numbers]
+        count = abilities.sum(0)[:, None] if exposure is None else _product(abilities.T, exposure)
+        numbers = [whole[number] for whole in table.numbers]
         weighed = [count, *(_product(abilities.T, given) for given in numbers)]
-        of_all = table.totals.flat[:, items].astype(kind) * real
+        of_all = table.totals.flat[:, items].astype(kind)
 
         def level(placed: Array) -> tuple[Array, tuple[Array, ...]]:
             def of_nodes(nodes: Array) -> tuple[Array, ...]:
@@ -192,7 +192,7 @@ def sweep(
             lately = _product(exposure, slopes[0].T)
         for given, slope in zip(numbers, slopes[1:], strict=True):
             lately += _product(given, slope.T)
-        return (totals.at[column].add(lately.astype(wide)), own), by_item * real
+        return (totals.at[column].add(lately.astype(wide)), own), by_item
 
     def start(here: _Here) -> tuple[Array, Array]:
         return jnp.zeros(here.mean.shape, wide), jnp.zeros((len(here.mean), len(here.nodes)), wide)
@@ -257,7 +257,7 @@ def information(
             exposure = table.exposure[number].astype(kind)
             count, own = _product(abilities.T, exposure), _product(exposure, known[0, 0].T)
         if len(here.nodes) > common:
-            between = response.information(for_all, given)[0, 1:] * real
+            between = response.information(for_all, given)[0, 1:]
         else:
             between = _product(refined(len(here.nodes), common).astype(kind), known[0, 1:])
         return carry.at[column].add(own.astype(wide)), ((known[1:, 1:] * count).sum(2), between)
@@ -307,9 +307,9 @@ def _over_chunks(
 
 
 def _placed(table: Table, parts: Float[Array, "chunk *any item"]) -> Float[Array, "*any item"]:
-    """Put what was found chunk by chunk where its items are; what only fills up has to be zero."""
-    together = jnp.moveaxis(parts, 0, -2).astype(float)
-    return jnp.zeros((*parts.shape[1:-1], table.n_items)).at[..., table.items].add(together)
+    """Put what was found chunk by chunk where its items are."""
+    together = jnp.moveaxis(parts, 0, -2).reshape(*parts.shape[1:-1], -1)
+    return jnp.take(together, table.place, axis=-1, mode="fill", fill_value=0.0).astype(float)
 
 
 def _by_lm(table: Table, parts: Float[Array, "row column"]) -> Float[Array, "lm column"]:

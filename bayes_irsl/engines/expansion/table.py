@@ -62,6 +62,8 @@ class Table:
         0 where an item of a chunk only fills it up.
     column : Int[Array, " chunk"]
         Column of the abilities of each chunk.
+    place : Int[Array, " item"]
+        Where each item is among those of all chunks; beyond their end if it is not in the table.
     totals : Totals
         Sums over the table.
     far : Far or None
@@ -76,6 +78,7 @@ class Table:
     items: Int[Array, "chunk item"]
     real: Float[Array, "chunk item"]
     column: Int[Array, " chunk"]
+    place: Int[Array, " item"]
     totals: Totals
     far: Far | None
     n_lms: int = field(metadata={"static": True})
@@ -119,6 +122,7 @@ def lay_out(source: Source, items: np.ndarray, rows: np.ndarray | None = None) -
         items=jnp.asarray(members),
         real=jnp.asarray(real),
         column=jnp.asarray(column),
+        place=jnp.asarray(_place(members.ravel(), real.ravel(), len(source.column))),
         totals=laid.totals(real, column),
         far=laid.far(),
         n_lms=source.n_lms,
@@ -255,3 +259,10 @@ def chunks(of_item: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             real.append(np.arange(width) < len(part))
             column.append(number)
     return np.array(found), np.array(real, dtype=float), np.array(column)
+
+
+def _place(order: np.ndarray, real: np.ndarray, n_items: int) -> np.ndarray:
+    found = np.full(n_items, len(order))
+    at = np.flatnonzero(real)
+    found[order[at]] = at
+    return found
