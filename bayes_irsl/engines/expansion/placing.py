@@ -7,7 +7,7 @@ then goes where the prior has it, given all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -28,10 +28,11 @@ from irsl_models import Design
 
 # LMs and items by which all are placed, where there are at least twice as many.
 _FEW_LMS, _FEW_ITEMS = 512, 2048
-# Whether rough steps are those of LMs: until they are placed, and once they are in their unit.
-_OF_LMS, _IN_UNIT = (False, False, False, False, True, False, False, True, False, True), (False, False)
-# ... and where the others are placed already: the items that moved most once more.
-_ITEMS, _SLOW_ITEMS, _LMS = (False,) * 5, (False,) * 6, (True,) * 4
+# Rough steps of items and then of LMs, in turn; after which LMs are put in their unit, for steps tell only how they lie to
+# one another.
+_IN_TURN = (4, 1), (2, 1), (1, 1), (2, 0)
+# Steps where the others are placed already: of items, of those that moved most once more, and of LMs.
+_OF_ITEMS, _OF_SLOW_ITEMS, _OF_LMS = 5, 6, 4
 # Rough steps are known well enough with this share of the nodes.
 _ROUGHLY = 0.6
 # Steps are cut to this many standard deviations of the prior, and those of LMs to this length.
@@ -65,18 +66,20 @@ def place(form: Form, whole: Whole, u: Array, told: Callable[[], None]) -> tuple
     """
     rows, items = _few(len(whole.source.lm), _FEW_LMS), _few(len(whole.source.column), _FEW_ITEMS)
     setting = whole.laid_out(items, rows)
-    u, sizes, _ = _steps(form, setting, u, _OF_LMS, told)
-    u, sizes, _ = _steps(form, setting, _in_unit(form, setting, u), _IN_UNIT, told, sizes)
+    steps = _Steps(form, setting, told)
+    for of_items, of_lms in _IN_TURN:
+        u = _in_unit(form, setting, steps.taken(steps.taken(u, of_items), of_lms, of_lms=True))
     if items is not None:
-        u, _, moved = _steps(form, whole.laid_out(rows=rows), u, _ITEMS, told)
-        slow = np.sort(np.argsort(-np.asarray(moved))[: len(items)])
-        u, _, _ = _steps(form, whole.laid_out(slow, rows), u, _SLOW_ITEMS, told)
+        of_all = _Steps(form, whole.laid_out(rows=rows), told)
+        u = of_all.taken(u, _OF_ITEMS)
+        slow = np.sort(np.argsort(-of_all.moved)[: len(items)])
+        u = _Steps(form, whole.laid_out(slow, rows), told).taken(u, _OF_SLOW_ITEMS)
     if rows is not None:
-        u, _, _ = _steps(form, whole.laid_out(items), u, _LMS, told)
+        u = _Steps(form, whole.laid_out(items), told).taken(u, _OF_LMS, of_lms=True)
     u = _fitting(form, setting.bare, setting.places, u)
     span = _span(form, setting, u)
-    if rows is None and items is None and len(sizes) < MANY_CHUNKS:
-        return u, setting, enough(setting.table, span, sizes)
+    if rows is None and items is None and len(steps.sizes) < MANY_CHUNKS:
+        return u, setting, enough(setting.table, span, steps.sizes)
     setting = whole.laid_out(np.argsort(span, kind="stable"))
     return u, setting, enough(setting.table, span)
 
@@ -85,24 +88,29 @@ def _few(count: int, few: int) -> np.ndarray | None:
     return np.linspace(0, count - 1, few).round().astype(int) if count >= 2 * few else None
 
 
-def _steps(
-    form: Form, setting: Setting, u: Array, of_lms: Sequence[bool], told: Callable[[], None], sizes: Sizes | None = None
-) -> tuple[Array, Sizes, Array]:
-    """Take rough steps, of LMs or of items; and tell the nodes they needed, and how far items moved in the last."""
-    sizes = least(setting.table) if sizes is None else sizes
-    for number, is_of_lms in enumerate(of_lms):
-        told()
-        is_first = is_of_lms and number > 0 and not any(of_lms[:number])
-        which = jnp.asarray(is_of_lms), jnp.asarray(is_first)
+class _Steps:
+    """Rough steps on a table, with the nodes that they needed, and how far items moved in the last."""
+
+    def __init__(self, form: Form, setting: Setting, told: Callable[[], None]) -> None:
+        self._form, self._setting, self._told = form, setting, told
+        self.sizes, self.moved = least(setting.table), np.zeros(0)
+
+    def taken(self, u: Array, count: int, *, of_lms: bool = False) -> Array:
+        """Take some steps, of items or of LMs."""
+        for _ in range(count):
+            self._told()
+            ahead = self._ahead(u, of_lms)
+            u, self.moved = ahead.u, np.asarray(ahead.moved)
+        return u
+
+    def _ahead(self, u: Array, of_lms: bool) -> Rough:
         while True:
-            nodes, stops = grids_of(sizes)
-            ahead = _roughly(form, nodes, setting._replace(stops=stops), u, *which)
-            larger = enough(setting.table, _ROUGHLY * ahead.span, sizes)
-            if larger is sizes:
-                break
-            sizes = larger
-        u, moved = ahead.u, ahead.moved
-    return u, sizes, moved
+            nodes, stops = grids_of(self.sizes)
+            ahead: Rough = _roughly(self._form, nodes, self._setting._replace(stops=stops), u, jnp.asarray(of_lms))
+            larger = enough(self._setting.table, _ROUGHLY * ahead.span, self.sizes)
+            if larger is self.sizes:
+                return ahead
+            self.sizes = larger
 
 
 class Rough(NamedTuple):
@@ -114,9 +122,7 @@ class Rough(NamedTuple):
 
 
 @program(static=2, options=SAFE)
-def _roughly(
-    form: Form, nodes: tuple[int, ...], setting: Setting, u: Array, is_of_lms: Array, is_first: Array
-) -> Rough:
+def _roughly(form: Form, nodes: tuple[int, ...], setting: Setting, u: Array, is_of_lms: Array) -> Rough:
     """Take a step of all items, every LM being where it is, or the other way round; what several share stays."""
     posterior, places = form.posterior, setting.places
     parts = partial(posterior.parts, setting.bare)
@@ -141,16 +147,12 @@ def _roughly(
         step = -jnp.einsum("joa,jpa,jp->jo", axes, axes, pull)
         steps.append(jnp.zeros(u.size).at[at].set(step, mode="drop"))
     of_items, of_lms = steps
-    # The first step of LMs says how they lie to one another; their unit is known.
-    asked = setting.lm_share.T > 0.0
-    to_unit = _to_unit(ability, jax.jvp(parts, (u,), (of_lms,))[1][0], asked)
-    of_lms = jnp.where(is_first, of_lms * to_unit, of_lms)
     # Not far beyond the population: a slope may not make up for a threshold that is still on its way.
     bends_of_items = jnp.abs(rows[: places.item.shape[1]]).sum(0)
     largest = _LARGEST_ROUGH / jnp.sqrt(jnp.maximum(bends_of_items, _LARGEST_ROUGH**2 / 4.0))
     of_items = jnp.clip(of_items, -largest, largest)
     of_lms = jnp.clip(of_lms, -_LARGEST_ROUGH_OF_LMS, _LARGEST_ROUGH_OF_LMS)
-    has_item, has_lm = setting.table.totals.item > 0.0, asked.any(1)
+    has_item, has_lm = setting.table.totals.item > 0.0, (setting.lm_share > 0.0).any(0)
     of_items, of_lms = (
         jnp.zeros(u.size).at[at].set(jnp.where(has[:, None], step[at], 0.0), mode="drop")
         for step, at, has in ((of_items, places.item, has_item), (of_lms, places.lm, has_lm))
@@ -172,9 +174,10 @@ def _in_unit(form: Form, setting: Setting, u: Array) -> Array:
     asked = setting.lm_share.T > 0.0
     ability, at = form.posterior.parts(setting.bare, u)[0], setting.places.lm
     spread = ability.std(where=asked)
+    times = jnp.where(spread > 0.0, 1.0 / jnp.where(spread > 0.0, spread, 1.0), 1.0)
     own = jnp.take(u, at, mode="fill", fill_value=0.0)
     is_own = (at < u.size) & asked.any(1, keepdims=True)
-    stretched = own + (own - own.mean(0, where=is_own)) * (1.0 / spread - 1.0)
+    stretched = own + (own - own.mean(0, where=is_own)) * (times - 1.0)
     return u.at[at].set(jnp.where(is_own, stretched, own), mode="drop")
 
 
@@ -190,15 +193,3 @@ def _fitting(form: Form, bare: Design, places: Places, u: Array) -> Array:
         return rest - jnp.clip(root @ (root.T @ jax.grad(energy)(rest, u)), -_LARGEST_FITTING, _LARGEST_FITTING)
 
     return u.at[places.rest].set(jax.lax.fori_loop(0, _FITTING_STEPS, step, u[places.rest]))
-
-
-def _to_unit(ability: Array, change: Array, asked: Array) -> Array:
-    """Times that abilities change for their variance to become one; or the change alone, where it is more before."""
-    start, change = (values - values.mean(where=asked) for values in (ability, change))
-    square, half, before = (
-        (one * other).mean(where=asked) for one, other in ((change, change), (start, change), (start, start))
-    )
-    found: Array = (
-        jnp.where(before < 1.0, jnp.sqrt(half**2 + square * jnp.abs(1.0 - before)) - half, jnp.sqrt(square)) / square
-    )
-    return found
