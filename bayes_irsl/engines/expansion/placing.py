@@ -28,8 +28,8 @@ from irsl_models import Design
 
 # LMs and items by which all are placed, where there are at least twice as many.
 _FEW_LMS, _FEW_ITEMS = 512, 2048
-# Rough steps of items and then of LMs, in turn; after which LMs are put in their unit, for steps tell only how they lie to
-# one another.
+# Rough steps of items and then of LMs, in turn; after which LMs are put in their unit, for steps tell only how they lie
+# to one another.
 _IN_TURN = (4, 1), (2, 1), (1, 1), (2, 0)
 # Steps where the others are placed already: of items, of those that moved most once more, and of LMs.
 _OF_ITEMS, _OF_SLOW_ITEMS, _OF_LMS = 5, 6, 4
