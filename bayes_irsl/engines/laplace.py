@@ -70,7 +70,7 @@ class Laplace:
         find_key, draw_key = jax.random.split(jax.random.key(seed))
         found = mean.find(form, design, find_key, lambda step: running.watch(Progress("looks at the table", step)))
         running.watch(Progress("drawing"))
-        parts = found.mean, found.arrow, found.setting.places, found.setting.bare
+        parts = found.mean, found.arrow, found.places, found.bare
         sites = _drawn(form, self.draws, parts, draw_key)
         notes = ["engine laplace: a normal around the posterior mean; hmc is exact"]
         if not found.settled:

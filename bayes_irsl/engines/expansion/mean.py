@@ -35,8 +35,9 @@ from bayes_irsl.engines.expansion.blocks import (
 )
 from bayes_irsl.engines.expansion.grid import basis, points_of
 from bayes_irsl.engines.expansion.placing import place
+from bayes_irsl.engines.expansion.posterior import Places
 from bayes_irsl.engines.expansion.setting import Form, Setting, begin
-from bayes_irsl.engines.expansion.sizing import common, enough, grids_of
+from bayes_irsl.engines.expansion.sizing import Sizes, common, grids_of, widened
 from bayes_irsl.engines.expansion.sweep import information, sweep
 from bayes_irsl.programs import SAFE, program
 from irsl_models import Design
@@ -91,15 +92,18 @@ class Found:
         Its mean.
     arrow : Arrow
         Its precision.
-    setting : Setting
-        The table it was found for.
+    places : Places
+        Where parameters are.
+    bare : Design
+        The table it was found for, without its cells.
     settled : bool
         Whether the search came to an end.
     """
 
     mean: Array
     arrow: Arrow
-    setting: Setting
+    places: Places
+    bare: Design
     settled: bool
 
 
@@ -127,13 +131,14 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
 
     def look(u: Array, near: Array) -> Look:
         nonlocal sizes
-        while True:
+
+        def with_sizes(sizes: Sizes) -> Look:
             nodes, stops = grids_of(sizes)
             found: Look = _look(form, nodes, knows_items, setting._replace(stops=stops), u, near)
-            larger = enough(setting.table, found.span, sizes)
-            if larger is sizes:
-                return found
-            sizes = larger
+            return found
+
+        found, sizes = widened(with_sizes, lambda found: found.span, setting.table, sizes)
+        return found
 
     now, share = look(u, jnp.zeros_like(form.posterior.parts(setting.bare, u)[0])), 1.0
     for _ in range(_MOST_STEPS):
@@ -147,8 +152,8 @@ def find(form: Form, design: Design, key: Array, watch: Callable[[int], None] = 
         now = now if is_bad and share > _LEAST_SHARE else ahead
         share = min(1.0, 2.0 * share) if gain < 1.0 - 0.2 * share else max(0.5 * share, _LEAST_SHARE)
         if (now.length < _CLOSE and now.rest_length < _REST_CLOSE) or now.length < _CLOSEST:
-            return Found(now.u + now.step, now.arrow, setting, settled=True)
-    return Found(now.u, now.arrow, setting, settled=False)
+            return Found(now.u + now.step, now.arrow, whole.places, whole.bare, settled=True)
+    return Found(now.u, now.arrow, whole.places, whole.bare, settled=False)
 
 
 def _know_items(setting: Setting) -> bool:

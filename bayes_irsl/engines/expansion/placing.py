@@ -21,7 +21,7 @@ from bayes_irsl.engines.expansion.blocks import Acts, directions, own_blocks
 from bayes_irsl.engines.expansion.grid import points_of
 from bayes_irsl.engines.expansion.posterior import Places
 from bayes_irsl.engines.expansion.setting import Form, Setting, Whole
-from bayes_irsl.engines.expansion.sizing import MANY_CHUNKS, Sizes, enough, grids_of, least
+from bayes_irsl.engines.expansion.sizing import MANY_CHUNKS, Sizes, enough, grids_of, least, widened
 from bayes_irsl.engines.expansion.sweep import information, sweep
 from bayes_irsl.programs import SAFE, program
 from irsl_models import Design
@@ -30,7 +30,9 @@ from irsl_models import Design
 _FEW_LMS, _FEW_ITEMS = 512, 2048
 # Rough steps of items and then of LMs, in turn; after which LMs are put in their unit, for steps tell only how they lie
 # to one another.
-_IN_TURN = (4, 1), (2, 1), (1, 1), (2, 0)
+_IN_TURN = (4, 1), (2, 1), (1, 1)
+# Steps of items then.
+_ONCE_IN_UNIT = 2
 # Steps where the others are placed already: of items, of those that moved most once more, and of LMs.
 _OF_ITEMS, _OF_SLOW_ITEMS, _OF_LMS = 5, 6, 4
 # Rough steps are known well enough with this share of the nodes.
@@ -68,7 +70,9 @@ def place(form: Form, whole: Whole, u: Array, told: Callable[[], None]) -> tuple
     setting = whole.laid_out(items, rows)
     steps = _Steps(form, setting, told)
     for of_items, of_lms in _IN_TURN:
-        u = _in_unit(form, setting, steps.taken(steps.taken(u, of_items), of_lms, of_lms=True))
+        u = steps.taken(u, of_items)
+        u = _in_unit(form, setting, steps.taken(u, of_lms, of_lms=True))
+    u = steps.taken(u, _ONCE_IN_UNIT)
     if items is not None:
         of_all = _Steps(form, whole.laid_out(rows=rows), told)
         u = of_all.taken(u, _OF_ITEMS)
@@ -104,13 +108,13 @@ class _Steps:
         return u
 
     def _ahead(self, u: Array, of_lms: bool) -> Rough:
-        while True:
-            nodes, stops = grids_of(self.sizes)
+        def with_sizes(sizes: Sizes) -> Rough:
+            nodes, stops = grids_of(sizes)
             ahead: Rough = _roughly(self._form, nodes, self._setting._replace(stops=stops), u, jnp.asarray(of_lms))
-            larger = enough(self._setting.table, _ROUGHLY * ahead.span, self.sizes)
-            if larger is self.sizes:
-                return ahead
-            self.sizes = larger
+            return ahead
+
+        found, self.sizes = widened(with_sizes, lambda ahead: _ROUGHLY * ahead.span, self._setting.table, self.sizes)
+        return found
 
 
 class Rough(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -10,19 +12,18 @@ from bayes_irsl.engines.expansion.table import Table
 
 SIZES = (48, 128, 384)
 """Numbers of nodes that grids may have."""
+
 # What a response has of its item and its LM at once is known at no more nodes: it decides about the direction of steps,
 # and the few items that would want more of them have little of it.
 _MOST_COMMON = 64
 
 MANY_CHUNKS = 8
-"""Fewer chunks than this share one grid, and not the smallest: every other number of grids is another program."""
+"""Fewer chunks than this share one grid, which is cheaper to compile than several."""
 
 # Nodes for each logit that an item moves through over the grid.
 _NODES_PER_LOGIT = 2.5
 # Spans change while a search goes on.
 _HEADROOM = 1.2
-# The smallest grid that few chunks get.
-_FEW_CHUNKS = 0
 
 Sizes = Int[np.ndarray, " chunk"]
 """Number of the grid of each chunk among `SIZES`, in rising order."""
@@ -30,7 +31,7 @@ Sizes = Int[np.ndarray, " chunk"]
 
 def least(table: Table) -> Sizes:
     """Sizes to begin with."""
-    return np.full(len(table.column), _FEW_CHUNKS)
+    return np.zeros(len(table.column), dtype=int)
 
 
 def enough(table: Table, span: Float[Array, " item"], before: Sizes | None = None) -> Sizes:
@@ -57,7 +58,7 @@ def _needed(table: Table, span: np.ndarray) -> Sizes:
     found = np.searchsorted(SIZES, _NODES_PER_LOGIT * spans)
     # One that is not finite, or too large for all, gets as many as there may be.
     found = np.maximum.accumulate(np.minimum(found, len(SIZES) - 1))
-    return found if len(found) >= MANY_CHUNKS else np.full_like(found, max(found.max(), _FEW_CHUNKS))
+    return found if len(found) >= MANY_CHUNKS else np.full_like(found, found.max())
 
 
 def grids_of(sizes: Sizes) -> tuple[tuple[int, ...], Int[Array, " grid_and_one"]]:
@@ -67,6 +68,28 @@ def grids_of(sizes: Sizes) -> tuple[tuple[int, ...], Int[Array, " grid_and_one"]
     """
     used = np.arange(len(SIZES)) if len(sizes) >= MANY_CHUNKS else sizes[:1]
     return tuple(SIZES[number] for number in used), jnp.asarray([*np.searchsorted(sizes, used), len(sizes)])
+
+
+def widened[T](look: Callable[[Sizes], T], span: Callable[[T], Array], table: Table, sizes: Sizes) -> tuple[T, Sizes]:
+    """Look, again with larger sizes as long as spans turn out to need them; and tell the sizes that did.
+
+    Parameters
+    ----------
+    look : callable
+        Takes sizes.
+    span : callable
+        Takes what a look found; gives the logits that items move through over the grid.
+    table : Table
+        The table.
+    sizes : Sizes
+        Sizes to try first.
+    """
+    while True:
+        found = look(sizes)
+        larger = enough(table, span(found), sizes)
+        if larger is sizes:
+            return found, sizes
+        sizes = larger
 
 
 def common(nodes: tuple[int, ...]) -> int:

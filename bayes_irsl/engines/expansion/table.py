@@ -68,8 +68,8 @@ class Table:
         Sums over the table.
     far : Far or None
         What responses have beyond the bound of their numbers; None for a law that has no bound.
-    n_lms, n_items : int
-        Numbers of LMs and items, also of those that are not in it.
+    n_lms : int
+        Number of LMs, also of those that are not in it.
     """
 
     numbers: tuple[Float[Array, "chunk row item"], ...]
@@ -82,7 +82,6 @@ class Table:
     totals: Totals
     far: Far | None
     n_lms: int = field(metadata={"static": True})
-    n_items: int = field(metadata={"static": True})
 
     @property
     def kind(self) -> Any:
@@ -126,7 +125,6 @@ def lay_out(source: Source, items: np.ndarray, rows: np.ndarray | None = None) -
         totals=laid.totals(real, column),
         far=laid.far(),
         n_lms=source.n_lms,
-        n_items=len(source.column),
     )
 
 
